@@ -1,0 +1,447 @@
+//! RFC 8259 to the letter, iteratively, with the place of every value. The second opinion on lines
+//! that simd-json refuses, and the reader of single lines. Accepts any depth, any number, any
+//! `\uXXXX`, and bytes of 0x80 and above inside strings (noting whether they are UTF-8).
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use super::{Document, Json, Number, decode};
+
+/// Where and why a text is not JSON.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Syntax {
+    /// Byte offset in the text.
+    pub(crate) at: usize,
+    /// What was expected there.
+    pub(crate) expected: &'static str,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Object,
+    Array,
+    String,
+    Number,
+    True,
+    False,
+    Null,
+}
+
+/// A value: what it is, where it stands, and the number of the node behind all that it holds.
+#[derive(Clone, Copy, Debug)]
+struct Item {
+    kind: Kind,
+    start: usize,
+    end: usize,
+    next: usize,
+}
+
+/// A parsed text. Nodes stand in document order; an object's keys and values alternate.
+#[derive(Debug)]
+pub(crate) struct Grammar<'t> {
+    text: &'t [u8],
+    items: Vec<Item>,
+    end: usize,
+    utf8: bool,
+}
+
+/// What may come next while the text is walked.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Expect {
+    Value,
+    ValueOrClose,
+    Key,
+    KeyOrClose,
+    CommaOrClose,
+}
+
+impl<'t> Grammar<'t> {
+    /// Parses a text that is one value with nothing but white space around it.
+    pub(crate) fn parse(text: &'t [u8]) -> Result<Self, Syntax> {
+        let document = Self::parse_prefix(text)?;
+        let after = document.end;
+        match text
+            .get(after..)
+            .unwrap_or_default()
+            .iter()
+            .position(|&b| !space(b))
+        {
+            None => Ok(document),
+            Some(more) => Err(Syntax {
+                at: after + more,
+                expected: "the end of the line",
+            }),
+        }
+    }
+
+    /// Parses the value at the start of a text; [`end`](Self::end) says where it stops.
+    pub(crate) fn parse_prefix(text: &'t [u8]) -> Result<Self, Syntax> {
+        let mut items: Vec<Item> = Vec::new();
+        let mut open: Vec<usize> = Vec::new();
+        let mut expect = Expect::Value;
+        let mut at = 0;
+        let mut utf8 = true;
+        loop {
+            while text.get(at).is_some_and(|&b| space(b)) {
+                at += 1;
+            }
+            let fail = |expected| Syntax { at, expected };
+            let byte = *text.get(at).ok_or(fail("more of the value"))?;
+            let number = items.len();
+            match expect {
+                Expect::CommaOrClose => {
+                    let container = open.last().and_then(|&o| items.get(o)).map(|i| i.kind);
+                    match (byte, container) {
+                        (b',', Some(Kind::Object)) => expect = Expect::Key,
+                        (b',', Some(_)) => expect = Expect::Value,
+                        (b'}', Some(Kind::Object)) | (b']', Some(Kind::Array)) => {
+                            close(&mut items, &mut open, at + 1);
+                        }
+                        (_, Some(Kind::Object)) => return Err(fail("`,` or `}`")),
+                        _ => return Err(fail("`,` or `]`")),
+                    }
+                    at += 1;
+                }
+                Expect::KeyOrClose if byte == b'}' => {
+                    at += 1;
+                    close(&mut items, &mut open, at);
+                    expect = Expect::CommaOrClose;
+                }
+                Expect::ValueOrClose if byte == b']' => {
+                    at += 1;
+                    close(&mut items, &mut open, at);
+                    expect = Expect::CommaOrClose;
+                }
+                Expect::Key | Expect::KeyOrClose => {
+                    if byte != b'"' {
+                        return Err(fail("a key in quotes"));
+                    }
+                    let end = string(text, at, &mut utf8)?;
+                    items.push(Item {
+                        kind: Kind::String,
+                        start: at,
+                        end,
+                        next: number + 1,
+                    });
+                    at = end;
+                    while text.get(at).is_some_and(|&b| space(b)) {
+                        at += 1;
+                    }
+                    if text.get(at) != Some(&b':') {
+                        return Err(Syntax {
+                            at,
+                            expected: "`:`",
+                        });
+                    }
+                    at += 1;
+                    expect = Expect::Value;
+                }
+                Expect::Value | Expect::ValueOrClose => {
+                    let (kind, end) = match byte {
+                        b'{' => (Kind::Object, at + 1),
+                        b'[' => (Kind::Array, at + 1),
+                        b'"' => (Kind::String, string(text, at, &mut utf8)?),
+                        b't' => (Kind::True, literal(text, at, b"true")?),
+                        b'f' => (Kind::False, literal(text, at, b"false")?),
+                        b'n' => (Kind::Null, literal(text, at, b"null")?),
+                        b'-' | b'0'..=b'9' => (Kind::Number, digits(text, at)?),
+                        _ => return Err(fail("a value")),
+                    };
+                    items.push(Item {
+                        kind,
+                        start: at,
+                        end,
+                        next: number + 1,
+                    });
+                    at = end;
+                    expect = match kind {
+                        Kind::Object => {
+                            open.push(number);
+                            Expect::KeyOrClose
+                        }
+                        Kind::Array => {
+                            open.push(number);
+                            Expect::ValueOrClose
+                        }
+                        _ => Expect::CommaOrClose,
+                    };
+                }
+            }
+            if open.is_empty() && expect == Expect::CommaOrClose {
+                return Ok(Self {
+                    text,
+                    items,
+                    end: at,
+                    utf8,
+                });
+            }
+        }
+    }
+
+    /// Where the value ends in the text.
+    pub(crate) fn end(&self) -> usize {
+        self.end
+    }
+
+    /// Whether all its strings are UTF-8.
+    pub(crate) fn is_utf8(&self) -> bool {
+        self.utf8
+    }
+
+    /// The deepest nesting in it; a scalar has depth 0.
+    pub(crate) fn depth(&self) -> usize {
+        let mut ends: Vec<usize> = Vec::new();
+        let mut deepest = 0;
+        for (number, item) in self.items.iter().enumerate() {
+            while ends.last().is_some_and(|&end| end <= number) {
+                ends.pop();
+            }
+            if matches!(item.kind, Kind::Object | Kind::Array) {
+                ends.push(item.next);
+                deepest = deepest.max(ends.len());
+            }
+        }
+        deepest
+    }
+}
+
+fn space(byte: u8) -> bool {
+    super::is_space(byte) || byte == b'\n'
+}
+
+fn close(items: &mut [Item], open: &mut Vec<usize>, end: usize) {
+    let next = items.len();
+    if let Some(item) = open.pop().and_then(|number| items.get_mut(number)) {
+        item.end = end;
+        item.next = next;
+    }
+}
+
+/// The end of the string whose opening quote stands at `start`.
+fn string(text: &[u8], start: usize, utf8: &mut bool) -> Result<usize, Syntax> {
+    let mut at = start + 1;
+    let mut ascii = true;
+    loop {
+        let byte = *text.get(at).ok_or(Syntax {
+            at,
+            expected: "the closing quote",
+        })?;
+        match byte {
+            b'"' => break,
+            b'\\' => {
+                at += 1;
+                match text.get(at) {
+                    Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => at += 1,
+                    Some(b'u') => {
+                        let hex = text.get(at + 1..at + 5).unwrap_or_default();
+                        if hex.len() != 4 || !hex.iter().all(u8::is_ascii_hexdigit) {
+                            return Err(Syntax {
+                                at,
+                                expected: "four hexadecimal digits",
+                            });
+                        }
+                        at += 5;
+                    }
+                    _ => {
+                        return Err(Syntax {
+                            at,
+                            expected: "an escape",
+                        });
+                    }
+                }
+            }
+            0..0x20 => {
+                return Err(Syntax {
+                    at,
+                    expected: "no control character in a string",
+                });
+            }
+            0x20..0x80 => at += 1,
+            0x80.. => {
+                ascii = false;
+                at += 1;
+            }
+        }
+    }
+    if !ascii && *utf8 {
+        *utf8 = text
+            .get(start..at)
+            .is_some_and(|s| simdutf8::basic::from_utf8(s).is_ok());
+    }
+    Ok(at + 1)
+}
+
+fn literal(text: &[u8], at: usize, word: &'static [u8]) -> Result<usize, Syntax> {
+    match text.get(at..at + word.len()) {
+        Some(found) if found == word => Ok(at + word.len()),
+        _ => Err(Syntax {
+            at,
+            expected: "a value",
+        }),
+    }
+}
+
+/// The end of the number that starts at `start`.
+fn digits(text: &[u8], start: usize) -> Result<usize, Syntax> {
+    let run = |from: usize| {
+        text.get(from..)
+            .unwrap_or_default()
+            .iter()
+            .take_while(|byte| byte.is_ascii_digit())
+            .count()
+    };
+    let need = |from: usize| match run(from) {
+        0 => Err(Syntax {
+            at: from,
+            expected: "a digit",
+        }),
+        count => Ok(from + count),
+    };
+    let mut at = start + usize::from(text.get(start) == Some(&b'-'));
+    at = if text.get(at) == Some(&b'0') {
+        at + 1
+    } else {
+        need(at)?
+    };
+    if text.get(at) == Some(&b'.') {
+        at = need(at + 1)?;
+    }
+    if matches!(text.get(at), Some(b'e' | b'E')) {
+        at += 1;
+        at += usize::from(matches!(text.get(at), Some(b'+' | b'-')));
+        at = need(at)?;
+    }
+    Ok(at)
+}
+
+/// A value in a [`Grammar`] document.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Node<'d> {
+    document: &'d Grammar<'d>,
+    number: usize,
+    item: Item,
+}
+
+impl<'d> Node<'d> {
+    fn at(document: &'d Grammar<'d>, number: usize) -> Option<Self> {
+        let item = *document.items.get(number)?;
+        Some(Self {
+            document,
+            number,
+            item,
+        })
+    }
+
+    /// The value as it stands in the text.
+    pub(crate) fn raw(self) -> &'d [u8] {
+        self.document.text.get(self.span()).unwrap_or_default()
+    }
+
+    /// Where it stands in the text.
+    pub(crate) fn span(self) -> Range<usize> {
+        self.item.start..self.item.end
+    }
+
+    /// The keys with their values as nodes, in order.
+    pub(crate) fn members(self) -> impl Iterator<Item = (Self, Self)> {
+        let mut children = self.children(Kind::Object);
+        std::iter::from_fn(move || Some((children.next()?, children.next()?)))
+    }
+
+    fn children(self, kind: Kind) -> impl Iterator<Item = Self> {
+        let end = if self.item.kind == kind {
+            self.item.next
+        } else {
+            0
+        };
+        let mut number = self.number + 1;
+        std::iter::from_fn(move || {
+            if number >= end {
+                return None;
+            }
+            let child = Self::at(self.document, number)?;
+            number = child.item.next;
+            Some(child)
+        })
+    }
+}
+
+impl<'d> Json<'d> for Node<'d> {
+    fn text(self) -> Option<Cow<'d, str>> {
+        if self.item.kind != Kind::String {
+            return None;
+        }
+        let inner = self.item.start + 1..self.item.end.saturating_sub(1);
+        Some(decode(self.document.text.get(inner).unwrap_or_default()))
+    }
+
+    fn number(self) -> Option<Number> {
+        if self.item.kind != Kind::Number {
+            return None;
+        }
+        let digits = std::str::from_utf8(self.raw()).ok()?;
+        match digits.parse::<i64>() {
+            Ok(whole) => Some(Number::Whole(whole)),
+            Err(_) => digits.parse::<f64>().ok().map(Number::Real),
+        }
+    }
+
+    fn boolean(self) -> Option<bool> {
+        match self.item.kind {
+            Kind::True => Some(true),
+            Kind::False => Some(false),
+            _ => None,
+        }
+    }
+
+    fn is_null(self) -> bool {
+        self.item.kind == Kind::Null
+    }
+
+    fn is_object(self) -> bool {
+        self.item.kind == Kind::Object
+    }
+
+    fn is_array(self) -> bool {
+        self.item.kind == Kind::Array
+    }
+
+    fn fields(self) -> impl Iterator<Item = (Cow<'d, str>, Self)> {
+        self.members()
+            .map(|(key, value)| (key.text().unwrap_or_default(), value))
+    }
+
+    fn items(self) -> impl Iterator<Item = Self> {
+        self.children(Kind::Array)
+    }
+}
+
+impl Document for Grammar<'_> {
+    type Value<'d>
+        = Node<'d>
+    where
+        Self: 'd;
+
+    fn root(&self) -> Node<'_> {
+        // A parsed document has at least one item.
+        let nothing = Item {
+            kind: Kind::Null,
+            start: 0,
+            end: 0,
+            next: 0,
+        };
+        Node {
+            document: self,
+            number: 0,
+            item: self.items.first().copied().unwrap_or(nothing),
+        }
+    }
+
+    fn span(&self, key: &str) -> Option<Range<usize>> {
+        self.root().field(key).map(Node::span)
+    }
+}
+
+#[cfg(test)]
+#[path = "grammar_tests.rs"]
+mod tests;
