@@ -1,0 +1,222 @@
+//! One log file, opened for reading: by mapping, or by reads where mapping fails or is not wanted.
+
+use std::borrow::Cow;
+use std::fs::{File, Metadata};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::UNIX_EPOCH;
+
+use super::Map;
+use crate::error::{Code, Error, Result};
+
+/// How a log's bytes are read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Reading {
+    /// Map the file; read it where that fails.
+    #[default]
+    Map,
+    /// Read the file piece by piece. Slower for single entries, but another program that truncates
+    /// the log cannot end this process.
+    Read,
+}
+
+/// Which file this is, and when it was last written, as far as the system tells.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Identity {
+    pub(crate) device: u64,
+    pub(crate) inode: u64,
+    /// Nanoseconds since 1970; 0 where unknown.
+    pub(crate) modified: u64,
+}
+
+impl Identity {
+    pub(crate) fn of(metadata: &Metadata) -> Self {
+        let modified = metadata
+            .modified()
+            .ok()
+            .and_then(|time| time.duration_since(UNIX_EPOCH).ok())
+            .and_then(|since| u64::try_from(since.as_nanos()).ok())
+            .unwrap_or(0);
+        #[cfg(unix)]
+        let (device, inode) = {
+            use std::os::unix::fs::MetadataExt;
+            (metadata.dev(), metadata.ino())
+        };
+        #[cfg(not(unix))]
+        let (device, inode) = (0, 0);
+        Self {
+            device,
+            inode,
+            modified,
+        }
+    }
+}
+
+/// Opens a file that is one: not a folder, a pipe or a device, which would block or never end.
+pub(crate) fn open_regular(path: &Path) -> Result<(File, Metadata)> {
+    let before = std::fs::metadata(path).map_err(|e| Error::io("open it", path, e))?;
+    let refuse = |metadata: &Metadata| {
+        let found = if metadata.is_dir() {
+            "a folder"
+        } else {
+            "neither a file nor a folder"
+        };
+        Error::new(
+            Code::Storage,
+            format!("a session is a regular file, this is {found}"),
+        )
+        .at_path(path)
+    };
+    if !before.is_file() {
+        return Err(refuse(&before));
+    }
+    let file = File::open(path).map_err(|e| Error::io("open it", path, e))?;
+    let metadata = file
+        .metadata()
+        .map_err(|e| Error::io("look at it", path, e))?;
+    if !metadata.is_file() {
+        return Err(refuse(&metadata));
+    }
+    Ok((file, metadata))
+}
+
+/// Fills a buffer from a place in a file, without moving any cursor.
+pub(crate) fn read_exact_at(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<()> {
+    #[cfg(unix)]
+    {
+        std::os::unix::fs::FileExt::read_exact_at(file, buffer, offset)
+    }
+    #[cfg(windows)]
+    {
+        let mut done = 0;
+        while let Some(rest) = buffer.get_mut(done..).filter(|rest| !rest.is_empty()) {
+            let at = offset + u64::try_from(done).unwrap_or(u64::MAX);
+            match std::os::windows::fs::FileExt::seek_read(file, rest, at)? {
+                0 => return Err(io::ErrorKind::UnexpectedEof.into()),
+                count => done += count,
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A log, opened for reading. Its length is what it was when it was opened.
+#[derive(Debug)]
+pub(crate) struct LogFile {
+    path: PathBuf,
+    file: File,
+    len: u64,
+    identity: Identity,
+    map: Option<Map>,
+}
+
+impl LogFile {
+    pub(crate) fn open(path: &Path, reading: Reading) -> Result<Self> {
+        let (file, metadata) = open_regular(path)?;
+        let len = metadata.len();
+        let map = match (reading, usize::try_from(len)) {
+            (Reading::Map, Ok(len)) if len > 0 => Map::of(&file, len).ok(),
+            _ => None,
+        };
+        if let Some(map) = &map {
+            map.expect_random_reads();
+        }
+        let identity = Identity::of(&metadata);
+        Ok(Self {
+            path: path.to_owned(),
+            file,
+            len,
+            identity,
+            map,
+        })
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    pub(crate) fn len(&self) -> u64 {
+        self.len
+    }
+
+    pub(crate) fn identity(&self) -> Identity {
+        self.identity
+    }
+
+    pub(crate) fn file(&self) -> &File {
+        &self.file
+    }
+
+    /// The open file's length and identity now.
+    pub(crate) fn metadata(&self) -> Result<Metadata> {
+        self.file
+            .metadata()
+            .map_err(|e| Error::io("look at it", &self.path, e))
+    }
+
+    /// Fails if the file has become shorter than what was opened.
+    pub(crate) fn check_not_truncated(&self) -> Result<()> {
+        let now = self.metadata()?.len();
+        if now >= self.len {
+            return Ok(());
+        }
+        Err(self.truncated(now))
+    }
+
+    fn truncated(&self, now: u64) -> Error {
+        let then = self.len;
+        Error::new(
+            Code::InvalidEntry,
+            format!("log truncated: it had {then} bytes when it was opened and has {now} now; open it again"),
+        )
+        .at_path(&self.path)
+    }
+
+    /// The bytes of a range, or nothing if it lies outside of what was opened.
+    pub(crate) fn read(&self, start: u64, len: usize) -> Result<Option<Cow<'_, [u8]>>> {
+        let end = u64::try_from(len)
+            .ok()
+            .and_then(|len| start.checked_add(len));
+        if end.is_none_or(|end| end > self.len) {
+            return Ok(None);
+        }
+        if let Some(map) = &self.map {
+            let Ok(start) = usize::try_from(start) else {
+                return Ok(None);
+            };
+            return Ok(map.as_slice().get(start..start + len).map(Cow::Borrowed));
+        }
+        let mut bytes = vec![0; len];
+        read_exact_at(&self.file, &mut bytes, start).map_err(|e| self.failed_read(e))?;
+        Ok(Some(Cow::Owned(bytes)))
+    }
+
+    /// The error for a read that failed: one that met the end of the file means it was truncated.
+    pub(crate) fn failed_read(&self, error: io::Error) -> Error {
+        match (error.kind(), self.file.metadata()) {
+            (io::ErrorKind::UnexpectedEof, Ok(metadata)) => self.truncated(metadata.len()),
+            _ => Error::io("read it", &self.path, error),
+        }
+    }
+
+    /// The number of the line that holds a byte, counted from 1, and where that line starts. Reads
+    /// the log up to there: for errors only.
+    pub(crate) fn line_at(&self, offset: u64) -> Result<(u64, u64)> {
+        let mut line = 1;
+        let mut start = 0;
+        let mut at = 0;
+        while at < offset {
+            let step = usize::try_from((offset - at).min(1 << 20)).unwrap_or(1 << 20);
+            let Some(bytes) = self.read(at, step)? else {
+                break;
+            };
+            line += u64::try_from(memchr::memchr_iter(b'\n', &bytes).count()).unwrap_or(0);
+            if let Some(last) = memchr::memrchr(b'\n', &bytes) {
+                start = at + u64::try_from(last).unwrap_or(0) + 1;
+            }
+            at += u64::try_from(step).unwrap_or(0);
+        }
+        Ok((line, start))
+    }
+}
