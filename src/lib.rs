@@ -1,5 +1,6 @@
 //! leaflog (draft)
 mod error;
+mod format;
 mod json;
 mod log;
 mod model;

@@ -1,0 +1,179 @@
+//! codebot v3: `{"kind","id","parent_id","timestamp","data"}`.
+
+use std::borrow::Cow;
+
+use super::{
+    Entry, Fact, Kind, Meaning, Mutation, Role, Sequence, State, bad_payload, block_type,
+    checked_time, id_of, is_list_of_objects, is_text, kind_of, parent_of, present, text_of, time,
+    title,
+};
+use crate::json::Json;
+
+pub(super) fn interpret<'a, V: Json<'a>>(object: V, first_text: bool) -> Meaning<'a> {
+    let mut findings = Vec::new();
+    let (mut id, mut parent, mut kind, mut timestamp, mut data) = (None, None, None, None, None);
+    for (key, value) in object.fields() {
+        match &*key {
+            "id" => id = Some(value),
+            "parent_id" => parent = Some(value),
+            "kind" => kind = Some(value),
+            "timestamp" => timestamp = Some(value),
+            "data" => data = Some(value),
+            _ => {}
+        }
+    }
+    let id = match id_of(id) {
+        Ok(id) => id,
+        Err(finding) => {
+            findings.push(finding);
+            return Meaning {
+                mutation: None,
+                sequence: Sequence::None,
+                findings,
+            };
+        }
+    };
+    let kind_name = kind_of("kind", kind, &mut findings);
+    let mut entry = Entry {
+        id: Some(id),
+        parent: parent_of("parent_id", parent, &mut findings),
+        kind: kind_by_name(&kind_name),
+        time: checked_time(
+            timestamp.and_then(time::rfc_value),
+            "an RFC 3339 time",
+            &mut findings,
+        ),
+        ..Entry::default()
+    };
+    entry.activity = entry.time;
+    if let Some(kind) = entry.kind {
+        match data.filter(|data| data.is_object()) {
+            Some(data) if read_payload(kind, data, first_text, &mut entry) => {}
+            _ => {
+                entry.inert = true;
+                bad_payload(&kind_name, &mut findings);
+            }
+        }
+    }
+    entry.kind_name = kind_name;
+    Meaning {
+        mutation: Some(Mutation::Entry(entry)),
+        sequence: Sequence::None,
+        findings,
+    }
+}
+
+fn kind_by_name(name: &str) -> Option<Kind> {
+    Some(match name {
+        "header" => Kind::Header,
+        "message" => Kind::Message,
+        "model_change" => Kind::ModelChange,
+        "reasoning_effort_change" | "thinking_change" => Kind::EffortChange,
+        "compaction" => Kind::Compaction,
+        "session_info" => Kind::SessionInfo,
+        "plan_state" => Kind::PlanState,
+        "goal_state" => Kind::GoalState,
+        "llm_call" => Kind::LlmCall,
+        _ => return None,
+    })
+}
+
+/// Takes from the payload what the index remembers; false if it does not have the kind's shape.
+fn read_payload<'a, V: Json<'a>>(
+    kind: Kind,
+    data: V,
+    first_text: bool,
+    entry: &mut Entry<'a>,
+) -> bool {
+    match kind {
+        Kind::Message => {
+            if !is_message(data) {
+                return false;
+            }
+            read_message(data, first_text, entry);
+        }
+        Kind::ModelChange => {
+            let (provider, model) = (data.field("provider"), data.field("model"));
+            if !is_text(provider) || !is_text(model) {
+                return false;
+            }
+            entry.model = Some((text_of(provider), text_of(model)));
+        }
+        Kind::EffortChange => {
+            if !is_text(data.field("level")) {
+                return false;
+            }
+            entry.sets = Some(State::Effort);
+        }
+        Kind::Compaction => {
+            let messages = present(data.field("messages"));
+            let is_list =
+                messages.is_none_or(|list| list.is_array() && list.items().all(is_message));
+            if !is_text(data.field("summary")) || !is_list {
+                return false;
+            }
+            entry.sets = Some(State::Compaction);
+        }
+        Kind::SessionInfo => {
+            let name = data.field("name");
+            if !is_text(name) {
+                return false;
+            }
+            entry.sets = Some(State::Name);
+            let name = text_of(name)
+                .map(Cow::into_owned)
+                .filter(|name| !name.is_empty());
+            entry.fact = Some(Fact::Name(name));
+        }
+        Kind::PlanState => {
+            if !["phase", "slug", "pre_mode"]
+                .iter()
+                .all(|key| is_text(data.field(key)))
+            {
+                return false;
+            }
+            entry.sets = Some(State::Plan);
+        }
+        Kind::GoalState => entry.sets = Some(State::Goal),
+        _ => {}
+    }
+    true
+}
+
+/// Whether an object has the shape of a message.
+pub(super) fn is_message<'a, V: Json<'a>>(message: V) -> bool {
+    message.is_object()
+        && is_text(message.field("role"))
+        && is_list_of_objects(message.field("content"))
+}
+
+fn read_message<'a, V: Json<'a>>(message: V, first_text: bool, entry: &mut Entry<'a>) {
+    entry.role = text_of(message.field("role")).map_or(Role::None, |role| match &*role {
+        "user" => Role::User,
+        "assistant" => Role::Assistant,
+        "system" => Role::System,
+        "tool" => Role::Tool,
+        _ => Role::Other,
+    });
+    let blocks = || message.field("content").into_iter().flat_map(Json::items);
+    match entry.role {
+        Role::Assistant => {
+            entry.calls_tools =
+                blocks().any(|block| block_type(block).as_deref() == Some("toolCall"));
+        }
+        Role::User if first_text => {
+            let injected = message
+                .field("metadata")
+                .and_then(|metadata| metadata.field("injected"));
+            if injected.and_then(Json::boolean) != Some(true) {
+                let texts = blocks().filter(|block| block_type(*block).as_deref() == Some("text"));
+                let last = texts
+                    .filter_map(|block| text_of(block.field("text")))
+                    .filter(|text| !text.is_empty())
+                    .last();
+                entry.first_text = last.map(|text| title(&text));
+            }
+        }
+        _ => {}
+    }
+}

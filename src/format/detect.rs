@@ -1,0 +1,171 @@
+//! Which format a log is in, by its first object, and what its header says.
+
+use super::{present, text_of, time};
+use crate::error::{Code, Error, Result};
+use crate::json::{Json, Node, lossy};
+use crate::model::Format;
+
+/// What a header says of the session.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Header {
+    pub(crate) session_id: String,
+    pub(crate) cwd: Option<String>,
+    pub(crate) created: Option<i64>,
+    pub(crate) parent: Option<String>,
+    /// The name that codebot's header gives.
+    pub(crate) name: Option<String>,
+}
+
+/// The format that the first object of a log declares.
+pub(crate) fn detect(object: Node<'_>) -> Result<(Format, Header)> {
+    let kind = text_of(object.field("kind"));
+    if kind.as_deref() == Some("header") {
+        let data = object.field("data").filter(|data| data.is_object());
+        let is_codebot = data.is_some() || text_of(object.field("id")).as_deref() == Some("h0");
+        return if is_codebot {
+            codebot(object, data)
+        } else {
+            pi_v4(object)
+        };
+    }
+    if text_of(object.field("type")).as_deref() == Some("session") {
+        return pi(object);
+    }
+    Err(Error::new(
+        Code::InvalidEntry,
+        format!(
+            "not a session: the first object should be a header (codebot: {{\"kind\":\"header\",\"data\":{{…}}}}, \
+             pi: {{\"type\":\"session\",…}} or {{\"kind\":\"header\",\"version\":4,…}}), found {}; \
+             if the header was lost, salvage reads the file without it",
+            excerpt(object)
+        ),
+    ))
+}
+
+/// The format by the shape of an entry, for files that lost their header.
+pub(crate) fn by_shape(object: Node<'_>) -> Option<Format> {
+    if let Some(kind) = text_of(object.field("kind")) {
+        return Some(match &*kind {
+            "entry" | "record" | "lane" | "fact" => Format::PiV4,
+            _ => Format::CodebotV3,
+        });
+    }
+    text_of(object.field("type"))?;
+    Some(if text_of(object.field("id")).is_some() {
+        Format::PiV3
+    } else {
+        Format::PiV1
+    })
+}
+
+fn codebot(object: Node<'_>, data: Option<Node<'_>>) -> Result<(Format, Header)> {
+    let field = |key| data.and_then(|data| data.field(key));
+    version("codebot", field("version"), &[(3, Format::CodebotV3)]).map(|format| {
+        let created = text_of(field("created")).and_then(|text| time::parse_iso(&text));
+        (
+            format,
+            Header {
+                session_id: owned(field("session_id")).unwrap_or_default(),
+                cwd: owned(field("cwd")),
+                created: created.or_else(|| object.field("timestamp").and_then(time::rfc_value)),
+                parent: None,
+                name: owned(field("name")),
+            },
+        )
+    })
+}
+
+fn pi_v4(object: Node<'_>) -> Result<(Format, Header)> {
+    let format = version(
+        "pi (durable harness)",
+        object.field("version"),
+        &[(4, Format::PiV4)],
+    )?;
+    Ok((
+        format,
+        Header {
+            session_id: session_id(object)?,
+            cwd: owned(object.field("cwd")),
+            created: object.field("createdAt").and_then(time::millis_value),
+            parent: owned(object.field("parentSessionId"))
+                .or_else(|| owned(object.field("legacyParentSessionPath"))),
+            name: None,
+        },
+    ))
+}
+
+fn pi(object: Node<'_>) -> Result<(Format, Header)> {
+    let known = [(1, Format::PiV1), (2, Format::PiV2), (3, Format::PiV3)];
+    let format = match present(object.field("version")) {
+        None => Format::PiV1,
+        given => version("pi", given, &known)?,
+    };
+    Ok((
+        format,
+        Header {
+            session_id: session_id(object)?,
+            cwd: owned(object.field("cwd")),
+            created: object.field("timestamp").and_then(time::iso_value),
+            parent: owned(object.field("parentSession")),
+            name: None,
+        },
+    ))
+}
+
+fn session_id(header: Node<'_>) -> Result<String> {
+    owned(header.field("id"))
+        .filter(|id| !id.is_empty())
+        .ok_or_else(|| {
+            Error::new(
+                Code::InvalidEntry,
+                format!(
+                    "the header should have the session's `id`, a string, found {}",
+                    excerpt(header)
+                ),
+            )
+        })
+}
+
+/// The format of a version number, or an error that names it and the known ones.
+fn version(system: &str, given: Option<Node<'_>>, known: &[(i64, Format)]) -> Result<Format> {
+    let given = present(given).ok_or_else(|| {
+        Error::new(
+            Code::InvalidEntry,
+            format!("the header of a {system} session should have a `version`, found none"),
+        )
+    })?;
+    let number = given.number().map(crate::json::Number::real);
+    #[expect(clippy::cast_precision_loss, reason = "versions are small")]
+    let found = known
+        .iter()
+        .find(|(version, _)| number == Some(*version as f64));
+    if let Some((_, format)) = found {
+        return Ok(*format);
+    }
+    let versions: Vec<_> = known
+        .iter()
+        .map(|(version, _)| version.to_string())
+        .collect();
+    Err(Error::new(
+        Code::Unsupported,
+        format!(
+            "version {} of {system} sessions is not known, only {}; a newer leaflog may read it",
+            excerpt(given),
+            versions.join(", ")
+        ),
+    ))
+}
+
+fn owned(value: Option<Node<'_>>) -> Option<String> {
+    text_of(value).map(std::borrow::Cow::into_owned)
+}
+
+/// The beginning of a value, for a message.
+fn excerpt(value: Node<'_>) -> String {
+    let text = lossy(value.raw());
+    let mut short: String = text.chars().take(80).collect();
+    if short.len() < text.len() {
+        short.push('…');
+    }
+    short
+}

@@ -1,0 +1,174 @@
+//! What a line means: which format a log is in, and what each of its lines says, one file a format.
+//! Sees one parsed object at a time; knows no files and no other lines.
+
+mod codebot;
+mod detect;
+mod kind;
+mod meaning;
+mod pi_v3;
+mod pi_v4;
+mod time;
+
+pub(crate) use detect::{Header, by_shape, detect};
+pub(crate) use kind::{Kind, Role, State};
+pub(crate) use meaning::{Entry, Fact, Meaning, Mutation, Record, Sequence, Usage, title};
+pub(crate) use time::{iso_text, parse_iso};
+
+use crate::json::{Json, Node};
+use crate::log::Finding;
+use crate::model::{Format, ReportCode};
+
+/// What one object of a log in a known format means. `first_text` says whether the text that a
+/// listing would show is wanted, which costs an allocation.
+pub(crate) fn interpret<'a, V: Json<'a>>(
+    format: Format,
+    object: V,
+    first_text: bool,
+) -> Meaning<'a> {
+    match format {
+        Format::CodebotV3 => codebot::interpret(object, first_text),
+        Format::PiV1 | Format::PiV2 | Format::PiV3 => pi_v3::interpret(object, format, first_text),
+        Format::PiV4 => pi_v4::interpret(object, first_text),
+    }
+}
+
+/// The key of the field that holds the payload of a message.
+pub(crate) fn payload_key(format: Format) -> &'static str {
+    if format == Format::CodebotV3 {
+        "data"
+    } else {
+        "message"
+    }
+}
+
+/// The key of the field that names the parent.
+pub(crate) fn parent_key(format: Format) -> &'static str {
+    if format == Format::CodebotV3 {
+        "parent_id"
+    } else {
+        "parentId"
+    }
+}
+
+/// The key of the field that names the kind of an entry or a record.
+pub(crate) fn kind_key(format: Format) -> &'static str {
+    if format == Format::CodebotV3 {
+        "kind"
+    } else {
+        "type"
+    }
+}
+
+/// The time of an entry in milliseconds, from its line.
+pub(crate) fn entry_time(format: Format, object: Node<'_>) -> Option<i64> {
+    let value = object.field("timestamp")?;
+    match format {
+        Format::CodebotV3 => time::rfc_value(value),
+        Format::PiV4 => time::millis_value(value),
+        _ => time::iso_value(value),
+    }
+}
+
+/// Whether a value is a string, null or absent: what the payload tables call a text.
+pub(crate) fn is_text<'a, V: Json<'a>>(value: Option<V>) -> bool {
+    value.is_none_or(|value| value.is_null() || value.text().is_some())
+}
+
+/// The text of a string value; none for null and absent ones.
+pub(crate) fn text_of<'a, V: Json<'a>>(value: Option<V>) -> Option<std::borrow::Cow<'a, str>> {
+    value.and_then(Json::text)
+}
+
+/// A value that is there and not null.
+pub(crate) fn present<'a, V: Json<'a>>(value: Option<V>) -> Option<V> {
+    value.filter(|value| !value.is_null())
+}
+
+/// Whether a value is an array of objects, null or absent.
+pub(crate) fn is_list_of_objects<'a, V: Json<'a>>(value: Option<V>) -> bool {
+    present(value).is_none_or(|list| list.is_array() && list.items().all(Json::is_object))
+}
+
+/// The `type` of a content block.
+pub(crate) fn block_type<'a, V: Json<'a>>(block: V) -> Option<std::borrow::Cow<'a, str>> {
+    block.field("type").and_then(Json::text)
+}
+
+/// Reads an id: the text, or why the line cannot be kept.
+fn id_of<'a, V: Json<'a>>(value: Option<V>) -> Result<std::borrow::Cow<'a, str>, Finding> {
+    match present(value) {
+        None => Err(Finding::skipped(
+            ReportCode::MissingId,
+            "expected an `id`, found none",
+        )),
+        Some(value) => match value.text() {
+            Some(text) if text.is_empty() => Err(Finding::skipped(
+                ReportCode::MissingId,
+                "expected an `id`, found an empty one",
+            )),
+            Some(text) => Ok(text),
+            None => Err(Finding::skipped(
+                ReportCode::BadField,
+                "expected `id` to be a string, found another type",
+            )),
+        },
+    }
+}
+
+/// Reads a parent id; none for a root. A wrong type is reported and read as none.
+fn parent_of<'a, V: Json<'a>>(
+    key: &str,
+    value: Option<V>,
+    findings: &mut Vec<Finding>,
+) -> Option<std::borrow::Cow<'a, str>> {
+    let value = present(value)?;
+    match value.text() {
+        Some(text) => Some(text).filter(|text| !text.is_empty()),
+        None => {
+            findings.push(Finding::kept(
+                ReportCode::BadField,
+                format!(
+                    "expected `{key}` to be a string or null, found another type; read as no parent"
+                ),
+            ));
+            None
+        }
+    }
+}
+
+/// Reads the name of a kind. A wrong type is reported and read as the unknown kind "".
+fn kind_of<'a, V: Json<'a>>(
+    key: &str,
+    value: Option<V>,
+    findings: &mut Vec<Finding>,
+) -> std::borrow::Cow<'a, str> {
+    match value.and_then(Json::text) {
+        Some(text) => text,
+        None => {
+            findings.push(Finding::kept(
+                ReportCode::BadField,
+                format!("expected `{key}` to be a string; kept as an unknown kind"),
+            ));
+            std::borrow::Cow::Borrowed("")
+        }
+    }
+}
+
+/// Notes a time that is none.
+fn checked_time(time: Option<i64>, expected: &str, findings: &mut Vec<Finding>) -> Option<i64> {
+    if time.is_none() {
+        findings.push(Finding::kept(
+            ReportCode::BadTimestamp,
+            format!("expected `timestamp` to be {expected}"),
+        ));
+    }
+    time
+}
+
+/// Notes a payload that does not decode.
+fn bad_payload(kind: &str, findings: &mut Vec<Finding>) {
+    findings.push(Finding::kept(
+        ReportCode::BadPayload,
+        format!("the payload does not have the shape of `{kind}`; the entry contributes nothing"),
+    ));
+}
