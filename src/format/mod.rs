@@ -14,7 +14,7 @@ pub(crate) use kind::{Kind, Role, State};
 pub(crate) use meaning::{Entry, Fact, Meaning, Mutation, Record, Sequence, Usage, title};
 pub(crate) use time::{iso_text, parse_iso};
 
-use crate::json::{Json, Node};
+use crate::json::{Document, Grammar, Json, Node};
 use crate::log::Finding;
 use crate::model::{Format, ReportCode};
 
@@ -171,4 +171,19 @@ fn bad_payload(kind: &str, findings: &mut Vec<Finding>) {
         ReportCode::BadPayload,
         format!("the payload does not have the shape of `{kind}`; the entry contributes nothing"),
     ));
+}
+
+/// Provider and model that an entry which sets the model names.
+pub(crate) fn model_of(format: Format, object: &[u8]) -> Option<(Option<String>, Option<String>)> {
+    let document = Grammar::parse(object).ok()?;
+    match interpret(format, document.root(), false).mutation? {
+        Mutation::Entry(Entry {
+            model: Some((provider, model)),
+            ..
+        }) => Some((
+            provider.map(std::borrow::Cow::into_owned),
+            model.map(std::borrow::Cow::into_owned),
+        )),
+        _ => None,
+    }
 }

@@ -1,0 +1,96 @@
+//! Small segments into large ones, column by column, without reading the log.
+
+use std::sync::Arc;
+
+use super::columns::{Columns, Flags, NONE};
+use super::frame::PART;
+use super::ids;
+use super::segment::{Damaged, Segment};
+use super::view::Index;
+
+/// Segments are merged when there are more than this.
+pub(crate) const MOST_SEGMENTS: usize = 32;
+
+/// The same index with as few segments as their limits allow.
+pub(crate) fn merge(index: &Index) -> Result<Index, Damaged> {
+    let mut merged: Vec<Arc<Segment>> = Vec::new();
+    let mut rest = index.segments.as_slice();
+    while let Some((first, _)) = rest.split_first() {
+        let fits = |segment: &&Arc<Segment>| {
+            let span = segment.header.log_end - first.header.log_start;
+            let slots = segment.header.first_slot + segment.header.slots - first.header.first_slot;
+            span <= u64::from(u32::MAX) && slots <= 1 << 23
+        };
+        let count = rest.iter().take_while(fits).count().max(1);
+        let (group, after) = rest.split_at_checked(count).ok_or(Damaged)?;
+        let before = merged.last().map_or(0, |last| last.header_hash);
+        merged.push(Arc::new(join(group, before)?));
+        rest = after;
+    }
+    Ok(Index {
+        format: index.format,
+        segments: merged,
+        summary: Arc::clone(&index.summary),
+    })
+}
+
+/// One segment of several that follow each other.
+fn join(group: &[Arc<Segment>], before: u64) -> Result<Segment, Damaged> {
+    let (first, last) = (group.first().ok_or(Damaged)?, group.last().ok_or(Damaged)?);
+    let mut header = last.header;
+    header.flags &= !PART;
+    header.log_start = first.header.log_start;
+    header.first_slot = first.header.first_slot;
+    header.first_row = first.header.first_row;
+    header.before = before;
+    let mut all = Columns::default();
+    for segment in group {
+        let at = &segment.at;
+        let shift =
+            u32::try_from(segment.header.log_start - header.log_start).map_err(|_| Damaged)?;
+        for start in segment.all_u32(at.start)? {
+            all.start.push(start.checked_add(shift).ok_or(Damaged)?);
+        }
+        all.len.extend(segment.all_u32(at.len)?);
+        all.parent.extend(segment.all_u32(at.parent)?);
+        all.row.extend(segment.all_u32(at.row)?);
+        all.depth.extend(segment.all_u32(at.depth)?);
+        all.tag.extend(segment.all_u32(at.tag)?);
+        all.time_low.extend(segment.all_u32(at.time_low)?);
+        all.rows.extend(segment.all_u32(at.rows)?);
+        all.time_high.extend(segment.all_u16(at.time_high)?);
+        all.id_at.extend(segment.all_u16(at.id_at)?);
+        all.payload_at.extend(segment.all_u16(at.payload_at)?);
+        all.flags.extend(segment.all_u16(at.flags)?);
+        all.lane.extend(segment.all_u16(at.lane)?);
+        all.kind.extend(segment.all_u8(at.kind)?);
+        all.id_len.extend(segment.all_u8(at.id_len)?);
+        all.payload_tail.extend(segment.all_u8(at.payload_tail)?);
+        all.long_slot.extend(segment.all_u32(at.long_slot)?);
+        all.long_len.extend(segment.all_u64(at.long_len)?);
+        all.seq_slot.extend(segment.all_u32(at.seq_slot)?);
+        all.seq.extend(segment.all_u64(at.seq)?);
+        all.hash_end.extend(segment.all_u64(at.hash_end)?);
+        all.hash.extend(segment.all_u64(at.hash)?);
+    }
+    all.wanted = last.all_u64(last.at.wanted)?;
+    all.table = vec![NONE; ids::table_len(all.tag.len())];
+    for (local, (&tag, &flags)) in all.tag.iter().zip(&all.flags).enumerate() {
+        if !Flags(flags).has(Flags::OVERRIDDEN) {
+            ids::insert(
+                &mut all.table,
+                tag,
+                u32::try_from(local).map_err(|_| Damaged)?,
+            );
+        }
+    }
+    header.slots = super::segment::len64(all.start.len());
+    header.rows = super::segment::len64(all.rows.len() / super::ROW_WIDTH);
+    let summary = if last.header.has(PART) {
+        None
+    } else {
+        Some(last.summary()?)
+    };
+    let bytes = Segment::encode(header, &all, summary.as_ref()).ok_or(Damaged)?;
+    super::build::segment_of(bytes)
+}

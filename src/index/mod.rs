@@ -1,0 +1,23 @@
+//! The sidecar: for every entry and record of a log where it stands, what it is and who its parent
+//! is. Derived from the log and never trusted where that can be checked; a wrong one costs time,
+//! never a wrong answer. Reads logs through `log` and `format`; never writes one.
+
+mod blocks;
+mod build;
+mod columns;
+mod draft;
+mod frame;
+mod ids;
+mod links;
+mod merge;
+mod segment;
+mod sidecar;
+mod summary;
+mod view;
+
+pub(crate) use build::{Built, How, Progress, build, extend};
+pub(crate) use columns::{Flags, NONE, ROOT, ROW_WIDTH};
+pub(crate) use ids::Class;
+pub(crate) use sidecar::{Loaded, Sidecar, Why, same_bytes};
+pub(crate) use summary::Summary;
+pub(crate) use view::{Answer, Index, Slot, Trouble, class_of};

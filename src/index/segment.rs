@@ -1,0 +1,376 @@
+//! One segment: its frame found right, its columns readable value by value. What is read is
+//! checked against the block checksums on first touch, so a flipped byte is an error here and
+//! never an answer.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use rkyv::rancor;
+use rkyv::util::AlignedVec;
+use rkyv::vec::ArchivedVec;
+use xxhash_rust::xxh3::xxh3_64;
+
+use super::blocks::{self, Checked};
+use super::columns::{ArchivedColumns, Columns};
+use super::frame::{ALIGN, FrameHeader, HEADER, PART, padded};
+use super::summary::{ArchivedSummary, Summary};
+use crate::log::Map;
+
+/// A sidecar turned out to be wrong where it was used: it is to be rebuilt.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Damaged;
+
+/// Where a segment's bytes are.
+#[derive(Clone, Debug)]
+pub(crate) enum Backing {
+    Mapped(Arc<Map>),
+    Owned(Arc<AlignedVec>),
+}
+
+impl Backing {
+    pub(crate) fn as_slice(&self) -> &[u8] {
+        match self {
+            Self::Mapped(map) => map.as_slice(),
+            Self::Owned(bytes) => bytes,
+        }
+    }
+}
+
+/// The place of a column in the columns' bytes: offset and number of elements.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Place {
+    at: usize,
+    count: usize,
+}
+
+/// The places of all columns.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Places {
+    pub(crate) start: Place,
+    pub(crate) len: Place,
+    pub(crate) parent: Place,
+    pub(crate) row: Place,
+    pub(crate) depth: Place,
+    pub(crate) tag: Place,
+    pub(crate) time_low: Place,
+    pub(crate) table: Place,
+    pub(crate) rows: Place,
+    pub(crate) time_high: Place,
+    pub(crate) id_at: Place,
+    pub(crate) payload_at: Place,
+    pub(crate) flags: Place,
+    pub(crate) lane: Place,
+    pub(crate) kind: Place,
+    pub(crate) id_len: Place,
+    pub(crate) payload_tail: Place,
+    pub(crate) long_slot: Place,
+    pub(crate) long_len: Place,
+    pub(crate) seq_slot: Place,
+    pub(crate) seq: Place,
+    pub(crate) hash_end: Place,
+    pub(crate) hash: Place,
+    pub(crate) wanted: Place,
+}
+
+/// A segment whose header and summary are right.
+#[derive(Debug)]
+pub(crate) struct Segment {
+    backing: Backing,
+    pub(crate) header: FrameHeader,
+    /// The hash of the header, which the next one names.
+    pub(crate) header_hash: u64,
+    frame: Range<usize>,
+    columns: Range<usize>,
+    tree: Range<usize>,
+    summary: Range<usize>,
+    checked: Checked,
+    pub(crate) at: Places,
+}
+
+impl Segment {
+    /// Makes the frame of a segment. The header's lengths and hashes are filled in here.
+    pub(crate) fn encode(
+        mut header: FrameHeader,
+        columns: &Columns,
+        summary: Option<&Summary>,
+    ) -> Option<AlignedVec> {
+        let slots = columns.start.len();
+        let mut bytes =
+            AlignedVec::with_capacity(HEADER + slots * 50 + columns.rows.len() * 4 + (1 << 14));
+        bytes.resize(HEADER, 0);
+        let mut bytes = rkyv::api::high::to_bytes_in::<_, rancor::Error>(columns, bytes).ok()?;
+        header.columns_len = len64(bytes.len() - HEADER);
+        let (tree, root) = blocks::build(bytes.get(HEADER..)?);
+        header.columns_root = root;
+        bytes.resize(padded(bytes.len(), 16), 0);
+        bytes.extend_from_slice(&tree);
+        bytes.resize(padded(bytes.len(), 16), 0);
+        if let Some(summary) = summary {
+            let start = bytes.len();
+            let summary = rkyv::to_bytes::<rancor::Error>(summary).ok()?;
+            bytes.extend_from_slice(&summary);
+            header.summary_len = len64(summary.len());
+            header.summary_hash = xxh3_64(bytes.get(start..)?);
+        } else {
+            header.flags |= PART;
+        }
+        bytes.resize(padded(bytes.len(), ALIGN), 0);
+        bytes.get_mut(..HEADER)?.copy_from_slice(&header.to_bytes());
+        Some(bytes)
+    }
+
+    /// Finds the segment whose frame starts at an offset. None if there is none that is right: a
+    /// bad header or summary, or columns that do not hold together.
+    pub(crate) fn decode(backing: Backing, start: usize) -> Option<Self> {
+        let bytes = backing.as_slice().get(start..)?;
+        let (header, header_hash) = FrameHeader::from_bytes(bytes)?;
+        let columns_len = usize::try_from(header.columns_len).ok()?;
+        let summary_len = usize::try_from(header.summary_len).ok()?;
+        // A length that does not lie within the file is refused before anything is computed from it.
+        if columns_len > bytes.len() || summary_len > bytes.len() {
+            return None;
+        }
+        let columns = HEADER..HEADER + columns_len;
+        let tree_start = padded(columns.end, 16);
+        let tree = tree_start..tree_start + blocks::tree_len(columns_len);
+        let summary_start = padded(tree.end, 16);
+        let summary = summary_start..summary_start + summary_len;
+        let end = padded(summary.end, ALIGN);
+        if end > bytes.len()
+            || xxh3_64(bytes.get(summary.clone())?) != header.summary_hash && !header.has(PART)
+        {
+            return None;
+        }
+        let mut segment = Self {
+            frame: start..start + end,
+            columns: shifted(&columns, start),
+            tree: shifted(&tree, start),
+            summary: shifted(&summary, start),
+            checked: Checked::new(columns_len),
+            at: Places::default(),
+            backing,
+            header,
+            header_hash,
+        };
+        segment.at = segment.find_columns()?;
+        Some(segment)
+    }
+
+    /// Validates the archive, which touches its root only, and notes where the columns are.
+    fn find_columns(&self) -> Option<Places> {
+        let bytes = self.columns_bytes();
+        let root = bytes.len().checked_sub(size_of::<ArchivedColumns>())?;
+        self.check(root..bytes.len()).ok()?;
+        let columns = rkyv::access::<ArchivedColumns, rancor::Error>(bytes).ok()?;
+        let base = bytes.as_ptr().addr();
+        let places = Places {
+            start: place(base, &columns.start),
+            len: place(base, &columns.len),
+            parent: place(base, &columns.parent),
+            row: place(base, &columns.row),
+            depth: place(base, &columns.depth),
+            tag: place(base, &columns.tag),
+            time_low: place(base, &columns.time_low),
+            table: place(base, &columns.table),
+            rows: place(base, &columns.rows),
+            time_high: place(base, &columns.time_high),
+            id_at: place(base, &columns.id_at),
+            payload_at: place(base, &columns.payload_at),
+            flags: place(base, &columns.flags),
+            lane: place(base, &columns.lane),
+            kind: place(base, &columns.kind),
+            id_len: place(base, &columns.id_len),
+            payload_tail: place(base, &columns.payload_tail),
+            long_slot: place(base, &columns.long_slot),
+            long_len: place(base, &columns.long_len),
+            seq_slot: place(base, &columns.seq_slot),
+            seq: place(base, &columns.seq),
+            hash_end: place(base, &columns.hash_end),
+            hash: place(base, &columns.hash),
+            wanted: place(base, &columns.wanted),
+        };
+        let slots = usize::try_from(self.header.slots).ok()?;
+        let rows = usize::try_from(self.header.rows)
+            .ok()?
+            .checked_mul(super::ROW_WIDTH)?;
+        let whole = [
+            places.start,
+            places.len,
+            places.parent,
+            places.row,
+            places.depth,
+            places.tag,
+            places.time_low,
+            places.time_high,
+            places.id_at,
+            places.payload_at,
+            places.flags,
+            places.kind,
+            places.id_len,
+            places.payload_tail,
+        ];
+        let fits = whole.iter().all(|column| column.count == slots)
+            && (places.lane.count == slots || places.lane.count == 0)
+            && places.rows.count == rows
+            && places.table.count > 0
+            && places.long_slot.count == places.long_len.count
+            && places.seq_slot.count == places.seq.count
+            && places.hash_end.count == places.hash.count;
+        fits.then_some(places)
+    }
+
+    fn columns_bytes(&self) -> &[u8] {
+        self.backing
+            .as_slice()
+            .get(self.columns.clone())
+            .unwrap_or_default()
+    }
+
+    #[inline]
+    fn check(&self, range: Range<usize>) -> Result<(), Damaged> {
+        let tree = || {
+            self.backing
+                .as_slice()
+                .get(self.tree.clone())
+                .unwrap_or_default()
+        };
+        if self.checked.check(
+            self.columns_bytes(),
+            tree(),
+            self.header.columns_root,
+            range,
+        ) {
+            Ok(())
+        } else {
+            Err(Damaged)
+        }
+    }
+
+    /// An element of a column of `WIDTH`-byte numbers.
+    #[inline]
+    fn element<const WIDTH: usize>(
+        &self,
+        column: Place,
+        number: usize,
+    ) -> Result<[u8; WIDTH], Damaged> {
+        if number >= column.count {
+            return Err(Damaged);
+        }
+        let at = column.at + number * WIDTH;
+        self.check(at..at + WIDTH)?;
+        let bytes = self.columns_bytes().get(at..at + WIDTH).ok_or(Damaged)?;
+        bytes.try_into().map_err(|_| Damaged)
+    }
+
+    #[inline]
+    pub(crate) fn u8(&self, column: Place, number: usize) -> Result<u8, Damaged> {
+        self.element::<1>(column, number).map(|[byte]| byte)
+    }
+
+    #[inline]
+    pub(crate) fn u16(&self, column: Place, number: usize) -> Result<u16, Damaged> {
+        self.element(column, number).map(u16::from_le_bytes)
+    }
+
+    #[inline]
+    pub(crate) fn u32(&self, column: Place, number: usize) -> Result<u32, Damaged> {
+        self.element(column, number).map(u32::from_le_bytes)
+    }
+
+    #[inline]
+    pub(crate) fn u64(&self, column: Place, number: usize) -> Result<u64, Damaged> {
+        self.element(column, number).map(u64::from_le_bytes)
+    }
+
+    /// A whole column of 32-bit numbers, checked.
+    pub(crate) fn all_u32(&self, column: Place) -> Result<Vec<u32>, Damaged> {
+        (0..column.count)
+            .map(|number| self.u32(column, number))
+            .collect()
+    }
+
+    /// A whole column of 16-bit numbers, checked.
+    pub(crate) fn all_u16(&self, column: Place) -> Result<Vec<u16>, Damaged> {
+        (0..column.count)
+            .map(|number| self.u16(column, number))
+            .collect()
+    }
+
+    /// A whole column of bytes, checked.
+    pub(crate) fn all_u8(&self, column: Place) -> Result<Vec<u8>, Damaged> {
+        (0..column.count)
+            .map(|number| self.u8(column, number))
+            .collect()
+    }
+
+    /// A whole column of 64-bit numbers, checked.
+    pub(crate) fn all_u64(&self, column: Place) -> Result<Vec<u64>, Damaged> {
+        (0..column.count)
+            .map(|number| self.u64(column, number))
+            .collect()
+    }
+
+    /// The last element of an ascending column of 32-bit numbers that is not above a value.
+    pub(crate) fn last_at_most(&self, column: Place, value: u32) -> Result<Option<usize>, Damaged> {
+        let (mut low, mut high) = (0, column.count);
+        while low < high {
+            let middle = low + (high - low) / 2;
+            if self.u32(column, middle)? <= value {
+                low = middle + 1;
+            } else {
+                high = middle;
+            }
+        }
+        Ok(low.checked_sub(1))
+    }
+
+    /// The number of elements in a column.
+    pub(crate) fn count(column: Place) -> usize {
+        column.count
+    }
+
+    /// The summary, if the segment has one.
+    pub(crate) fn summary(&self) -> Result<Summary, Damaged> {
+        let bytes = self
+            .backing
+            .as_slice()
+            .get(self.summary.clone())
+            .unwrap_or_default();
+        if self.header.has(PART) {
+            return Err(Damaged);
+        }
+        let archived =
+            rkyv::access::<ArchivedSummary, rancor::Error>(bytes).map_err(|_| Damaged)?;
+        rkyv::deserialize::<Summary, rancor::Error>(archived).map_err(|_| Damaged)
+    }
+
+    /// The whole frame as it stands on disk.
+    pub(crate) fn frame_bytes(&self) -> &[u8] {
+        self.backing
+            .as_slice()
+            .get(self.frame.clone())
+            .unwrap_or_default()
+    }
+
+    /// Where the frame ends, and so where the next one may start.
+    pub(crate) fn end(&self) -> usize {
+        self.frame.end
+    }
+}
+
+fn place<T>(base: usize, column: &ArchivedVec<T>) -> Place {
+    let slice = column.as_slice();
+    Place {
+        at: slice.as_ptr().addr().saturating_sub(base),
+        count: slice.len(),
+    }
+}
+
+fn shifted(range: &Range<usize>, by: usize) -> Range<usize> {
+    range.start + by..range.end + by
+}
+
+/// A length in memory as a length in a file.
+pub(crate) fn len64(len: usize) -> u64 {
+    u64::try_from(len).unwrap_or(u64::MAX)
+}

@@ -1,0 +1,403 @@
+//! The segments of a log seen as one: slots by number, ids to slots, rows of state. Every answer is
+//! checked on the way: bounds, checksums, and ids against the log itself.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use super::columns::{Flags, LOOK8, LOOK16, NONE, ROW_WIDTH, unpack_time};
+use super::frame::IRREGULAR;
+use super::ids::{self, Class};
+use super::segment::{Damaged, Segment};
+use super::summary::Summary;
+use crate::error::{Code, Error};
+use crate::format::Kind;
+use crate::json::{Document, Grammar, Json};
+use crate::log::LogFile;
+use crate::model::Format;
+
+/// The number of an entry or a record: its place among them in the file.
+pub(crate) type Slot = u32;
+
+/// All segments of a log, and the summary of the last.
+#[derive(Clone, Debug)]
+pub(crate) struct Index {
+    pub(crate) format: Format,
+    pub(crate) segments: Vec<Arc<Segment>>,
+    pub(crate) summary: Arc<Summary>,
+}
+
+/// Why an answer could not be given.
+#[derive(Debug)]
+pub(crate) enum Trouble {
+    /// The index is wrong and to be rebuilt.
+    Index,
+    /// The log could not be read.
+    Log(Error),
+}
+
+impl From<Damaged> for Trouble {
+    fn from(_: Damaged) -> Self {
+        Self::Index
+    }
+}
+
+impl From<Error> for Trouble {
+    fn from(error: Error) -> Self {
+        Self::Log(error)
+    }
+}
+
+pub(crate) type Answer<T> = std::result::Result<T, Trouble>;
+
+impl Index {
+    fn last(&self) -> Option<&Segment> {
+        self.segments.last().map(|segment| &**segment)
+    }
+
+    /// Entries and records in the file.
+    pub(crate) fn slots(&self) -> u32 {
+        self.last()
+            .map_or(0, |last| narrow(last.header.first_slot + last.header.slots))
+    }
+
+    /// State rows.
+    pub(crate) fn row_count(&self) -> u32 {
+        self.last()
+            .map_or(0, |last| narrow(last.header.first_row + last.header.rows))
+    }
+
+    /// Up to where the log is covered.
+    pub(crate) fn log_end(&self) -> u64 {
+        self.last().map_or(0, |last| last.header.log_end)
+    }
+
+    pub(crate) fn seed(&self) -> u64 {
+        self.last().map_or(0, |last| last.header.seed)
+    }
+
+    /// Whether parents may have larger slots than their children.
+    pub(crate) fn is_irregular(&self) -> bool {
+        self.last().is_some_and(|last| last.header.has(IRREGULAR))
+    }
+
+    /// Bytes of all segments.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.segments
+            .iter()
+            .map(|segment| super::segment::len64(segment.frame_bytes().len()))
+            .sum()
+    }
+
+    /// The segment of a slot, and the slot's number in it.
+    #[inline]
+    fn find(&self, slot: Slot) -> std::result::Result<(&Segment, usize), Damaged> {
+        let slot = u64::from(slot);
+        let number = match self.segments.as_slice() {
+            [_] => 1,
+            segments => segments.partition_point(|segment| segment.header.first_slot <= slot),
+        };
+        let segment = number
+            .checked_sub(1)
+            .and_then(|number| self.segments.get(number))
+            .ok_or(Damaged)?;
+        let local = slot.checked_sub(segment.header.first_slot).ok_or(Damaged)?;
+        if local >= segment.header.slots {
+            return Err(Damaged);
+        }
+        Ok((segment, usize::try_from(local).map_err(|_| Damaged)?))
+    }
+
+    pub(crate) fn kind(&self, slot: Slot) -> std::result::Result<Kind, Damaged> {
+        let (segment, local) = self.find(slot)?;
+        Kind::from_number(segment.u8(segment.at.kind, local)?).ok_or(Damaged)
+    }
+
+    pub(crate) fn flags(&self, slot: Slot) -> std::result::Result<Flags, Damaged> {
+        let (segment, local) = self.find(slot)?;
+        segment.u16(segment.at.flags, local).map(Flags)
+    }
+
+    /// The slot of the parent, if the file has it. Unless the index is irregular it lies before.
+    pub(crate) fn parent(&self, slot: Slot) -> std::result::Result<Option<Slot>, Damaged> {
+        let (segment, local) = self.find(slot)?;
+        match segment.u32(segment.at.parent, local)? {
+            NONE => Ok(None),
+            parent if parent < slot || (self.is_irregular() && parent < self.slots()) => {
+                Ok(Some(parent))
+            }
+            _ => Err(Damaged),
+        }
+    }
+
+    pub(crate) fn depth(&self, slot: Slot) -> std::result::Result<u32, Damaged> {
+        let (segment, local) = self.find(slot)?;
+        segment.u32(segment.at.depth, local)
+    }
+
+    /// The state row that holds at an entry; none on a cycle.
+    pub(crate) fn row_number(&self, slot: Slot) -> std::result::Result<u32, Damaged> {
+        let (segment, local) = self.find(slot)?;
+        segment.u32(segment.at.row, local)
+    }
+
+    /// A state row.
+    pub(crate) fn row(&self, number: u32) -> std::result::Result<[u32; ROW_WIDTH], Damaged> {
+        let number = u64::from(number);
+        let after = self
+            .segments
+            .partition_point(|segment| segment.header.first_row <= number);
+        // Segments without rows share their first row with the next one: the last of them has it.
+        for segment in self.segments.iter().take(after).rev() {
+            let local = number
+                .checked_sub(segment.header.first_row)
+                .ok_or(Damaged)?;
+            if local >= segment.header.rows {
+                continue;
+            }
+            let local = usize::try_from(local).map_err(|_| Damaged)?;
+            let mut row = [NONE; ROW_WIDTH];
+            for (place, value) in row.iter_mut().enumerate() {
+                *value = segment.u32(segment.at.rows, local * ROW_WIDTH + place)?;
+            }
+            return Ok(row);
+        }
+        Err(Damaged)
+    }
+
+    /// The time in the index: none if it is none, or does not fit there.
+    pub(crate) fn time(&self, slot: Slot) -> std::result::Result<Option<i64>, Damaged> {
+        let (segment, local) = self.find(slot)?;
+        let low = segment.u32(segment.at.time_low, local)?;
+        Ok(unpack_time(low, segment.u16(segment.at.time_high, local)?))
+    }
+
+    /// The number of the lane's name; none if there is none.
+    pub(crate) fn lane(&self, slot: Slot) -> std::result::Result<Option<&str>, Damaged> {
+        let (segment, local) = self.find(slot)?;
+        if Segment::count(segment.at.lane) == 0 {
+            return Ok(None);
+        }
+        match segment.u16(segment.at.lane, local)? {
+            LOOK16 => Ok(None),
+            number => {
+                let name = self
+                    .summary
+                    .lane_names
+                    .get(usize::from(number))
+                    .ok_or(Damaged)?;
+                Ok(Some(name))
+            }
+        }
+    }
+
+    /// The number in the log's sequence (pi v4).
+    pub(crate) fn seq(&self, slot: Slot) -> std::result::Result<Option<u64>, Damaged> {
+        let (segment, local) = self.find(slot)?;
+        let Some(run) = segment.last_at_most(segment.at.seq_slot, slot)? else {
+            return Ok(None);
+        };
+        let start = segment.u32(segment.at.seq_slot, run)?;
+        let _ = local;
+        Ok(Some(
+            segment.u64(segment.at.seq, run)? + u64::from(slot - start),
+        ))
+    }
+
+    /// Where the object stands in the log.
+    pub(crate) fn place(&self, slot: Slot) -> std::result::Result<(u64, u64), Damaged> {
+        let (segment, local) = self.find(slot)?;
+        let start = segment.header.log_start + u64::from(segment.u32(segment.at.start, local)?);
+        let len = match segment.u32(segment.at.len, local)? {
+            u32::MAX => {
+                let number = segment
+                    .last_at_most(segment.at.long_slot, slot)?
+                    .ok_or(Damaged)?;
+                if segment.u32(segment.at.long_slot, number)? != slot {
+                    return Err(Damaged);
+                }
+                segment.u64(segment.at.long_len, number)?
+            }
+            len => u64::from(len),
+        };
+        Ok((start, len))
+    }
+
+    /// The object's bytes, once its id was found to be the one that the index knows.
+    pub(crate) fn object<'l>(&self, log: &'l LogFile, slot: Slot) -> Answer<Cow<'l, [u8]>> {
+        let bytes = self.bytes_of(log, slot)?;
+        if self.format != Format::PiV1 {
+            let (segment, local) = self.find(slot)?;
+            let class = class_of(self.kind(slot)?);
+            let id = self.id_in(&bytes, slot)?;
+            if ids::tag(ids::hash(id.as_bytes(), self.seed(), class))
+                != segment.u32(segment.at.tag, local)?
+            {
+                return Err(Trouble::Index);
+            }
+        }
+        Ok(bytes)
+    }
+
+    fn bytes_of<'l>(&self, log: &'l LogFile, slot: Slot) -> Answer<Cow<'l, [u8]>> {
+        let (start, len) = self.place(slot)?;
+        let len = usize::try_from(len).map_err(|_| {
+            Error::new(
+                Code::Storage,
+                format!("an entry of {len} bytes does not fit into this machine's memory"),
+            )
+            .at_path(log.path())
+        })?;
+        let bytes = log.read(start, len)?.ok_or(Damaged)?;
+        if bytes.first() != Some(&b'{') || bytes.last() != Some(&b'}') {
+            return Err(Trouble::Index);
+        }
+        Ok(bytes)
+    }
+
+    /// The id of a slot whose bytes are at hand.
+    fn id_in<'b>(&self, bytes: &'b [u8], slot: Slot) -> Answer<Cow<'b, str>> {
+        let (segment, local) = self.find(slot)?;
+        let flags = Flags(segment.u16(segment.at.flags, local)?);
+        if !flags.has(Flags::ODD_ID) {
+            let at = usize::from(segment.u16(segment.at.id_at, local)?);
+            let len = usize::from(segment.u8(segment.at.id_len, local)?);
+            let text = bytes.get(at..at + len).ok_or(Damaged)?;
+            return std::str::from_utf8(text)
+                .map(Cow::Borrowed)
+                .map_err(|_| Trouble::Index);
+        }
+        let document = Grammar::parse(bytes).map_err(|_| Damaged)?;
+        let id = document
+            .root()
+            .field("id")
+            .and_then(Json::text)
+            .ok_or(Damaged)?;
+        Ok(Cow::Owned(id.into_owned()))
+    }
+
+    /// The id of an entry or record.
+    pub(crate) fn id(&self, log: &LogFile, slot: Slot) -> Answer<String> {
+        if self.format == Format::PiV1 {
+            return Ok(made_up_id(slot));
+        }
+        let bytes = self.object(log, slot)?;
+        Ok(self.id_in(&bytes, slot)?.into_owned())
+    }
+
+    /// Where the message payload stands in the object's bytes, if the index remembers it.
+    pub(crate) fn payload(
+        &self,
+        slot: Slot,
+        object_len: usize,
+    ) -> std::result::Result<Option<std::ops::Range<usize>>, Damaged> {
+        let (segment, local) = self.find(slot)?;
+        let at = segment.u16(segment.at.payload_at, local)?;
+        let tail = segment.u8(segment.at.payload_tail, local)?;
+        if at == 0 || at == LOOK16 || tail == LOOK8 {
+            return Ok(None);
+        }
+        let end = object_len.checked_sub(usize::from(tail)).ok_or(Damaged)?;
+        let start = usize::from(at);
+        if start >= end {
+            return Err(Damaged);
+        }
+        Ok(Some(start..end))
+    }
+
+    /// The slot of the entry or record with an id.
+    pub(crate) fn slot_of(&self, log: &LogFile, id: &str, class: Class) -> Answer<Option<Slot>> {
+        if self.format == Format::PiV1 {
+            return Ok(made_up_slot(id, self.slots()));
+        }
+        let hash = ids::hash(id.as_bytes(), self.seed(), class);
+        self.slot_of_hash(log, id, class, hash)
+    }
+
+    /// The same for an id whose hash is at hand.
+    pub(crate) fn slot_of_hash(
+        &self,
+        log: &LogFile,
+        id: &str,
+        class: Class,
+        hash: u64,
+    ) -> Answer<Option<Slot>> {
+        let tag = ids::tag(hash);
+        for segment in self.segments.iter().rev() {
+            let len = Segment::count(segment.at.table);
+            let mut at = ids::home(tag, len);
+            for _ in 0..len {
+                let local = match segment.u32(segment.at.table, at)? {
+                    NONE => break,
+                    local => usize::try_from(local).map_err(|_| Damaged)?,
+                };
+                if segment.u32(segment.at.tag, local)? == tag {
+                    let first = narrow(segment.header.first_slot);
+                    let slot = first + u32::try_from(local).map_err(|_| Damaged)?;
+                    let bytes = self.bytes_of(log, slot)?;
+                    if class_of(self.kind(slot)?) == class && self.id_in(&bytes, slot)? == id {
+                        return Ok(Some(slot));
+                    }
+                }
+                at = if at + 1 == len { 0 } else { at + 1 };
+            }
+        }
+        Ok(None)
+    }
+
+    /// Whether some line names an id with this hash that no entry had so far.
+    pub(crate) fn is_wanted(&self, hash: u64) -> std::result::Result<bool, Damaged> {
+        let Some(last) = self.last() else {
+            return Ok(false);
+        };
+        let (mut low, mut high) = (0, Segment::count(last.at.wanted));
+        while low < high {
+            let middle = low + (high - low) / 2;
+            match last.u64(last.at.wanted, middle)?.cmp(&hash) {
+                std::cmp::Ordering::Equal => return Ok(true),
+                std::cmp::Ordering::Less => low = middle + 1,
+                std::cmp::Ordering::Greater => high = middle,
+            }
+        }
+        Ok(false)
+    }
+
+    /// All hashes that [`is_wanted`](Self::is_wanted) knows.
+    pub(crate) fn wanted(&self) -> std::result::Result<Vec<u64>, Damaged> {
+        self.last()
+            .map_or(Ok(Vec::new()), |last| last.all_u64(last.at.wanted))
+    }
+}
+
+/// Whether a kind's ids are those of entries or of records.
+pub(crate) fn class_of(kind: Kind) -> Class {
+    if kind.is_record() {
+        Class::Record
+    } else {
+        Class::Entry
+    }
+}
+
+/// The id that a pi v1 entry is given: its number among the kept lines after the header.
+pub(crate) fn made_up_id(slot: Slot) -> String {
+    format!("{:08x}", u64::from(slot) + 1)
+}
+
+fn made_up_slot(id: &str, slots: u32) -> Option<Slot> {
+    let number = u32::from_str_radix(id, 16).ok()?.checked_sub(1)?;
+    (number < slots && made_up_id(number) == id).then_some(number)
+}
+
+/// A count that was checked to fit into a slot.
+fn narrow(count: u64) -> u32 {
+    u32::try_from(count).unwrap_or(NONE)
+}
+
+/// The error for a log with more entries than slots can number.
+pub(crate) fn too_many(log: &LogFile) -> Error {
+    Error::new(
+        Code::Unsupported,
+        "the log has more than 4,294,967,294 entries and records, more than an index can number; \
+         read it without an index, or fork the part that is needed",
+    )
+    .at_path(log.path())
+}
