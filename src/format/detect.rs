@@ -20,10 +20,8 @@ pub(crate) struct Header {
 pub(crate) fn detect(object: Node<'_>) -> Result<(Format, Header)> {
     let kind = text_of(object.field("kind"));
     if kind.as_deref() == Some("header") {
-        let data = object.field("data").filter(|data| data.is_object());
-        let is_codebot = data.is_some() || text_of(object.field("id")).as_deref() == Some("h0");
-        return if is_codebot {
-            codebot(object, data)
+        return if is_codebot_header(object) {
+            codebot(object)
         } else {
             pi_v4(object)
         };
@@ -42,23 +40,33 @@ pub(crate) fn detect(object: Node<'_>) -> Result<(Format, Header)> {
     ))
 }
 
-/// The format by the shape of an entry, for files that lost their header.
+/// The format by the shape of the first object, for files whose header is lost or broken.
 pub(crate) fn by_shape(object: Node<'_>) -> Option<Format> {
     if let Some(kind) = text_of(object.field("kind")) {
         return Some(match &*kind {
             "entry" | "record" | "lane" | "fact" => Format::PiV4,
+            "header" if !is_codebot_header(object) => Format::PiV4,
             _ => Format::CodebotV3,
         });
     }
-    text_of(object.field("type"))?;
-    Some(if text_of(object.field("id")).is_some() {
-        Format::PiV3
-    } else {
-        Format::PiV1
+    let kind = text_of(object.field("type"))?;
+    Some(match (&*kind, present(object.field("version"))) {
+        ("session", Some(version)) => version_of(version, &PI).unwrap_or(Format::PiV3),
+        _ if text_of(object.field("id")).is_some() => Format::PiV3,
+        _ => Format::PiV1,
     })
 }
 
-fn codebot(object: Node<'_>, data: Option<Node<'_>>) -> Result<(Format, Header)> {
+/// The versions of the files of pi's command line.
+const PI: [(i64, Format); 3] = [(1, Format::PiV1), (2, Format::PiV2), (3, Format::PiV3)];
+
+fn is_codebot_header(object: Node<'_>) -> bool {
+    object.field("data").is_some_and(Json::is_object)
+        || text_of(object.field("id")).as_deref() == Some("h0")
+}
+
+fn codebot(object: Node<'_>) -> Result<(Format, Header)> {
+    let data = object.field("data").filter(|data| data.is_object());
     let field = |key| data.and_then(|data| data.field(key));
     version("codebot", field("version"), &[(3, Format::CodebotV3)]).map(|format| {
         let created = text_of(field("created")).and_then(|text| time::parse_iso(&text));
@@ -95,10 +103,9 @@ fn pi_v4(object: Node<'_>) -> Result<(Format, Header)> {
 }
 
 fn pi(object: Node<'_>) -> Result<(Format, Header)> {
-    let known = [(1, Format::PiV1), (2, Format::PiV2), (3, Format::PiV3)];
     let format = match present(object.field("version")) {
         None => Format::PiV1,
-        given => version("pi", given, &known)?,
+        given => version("pi", given, &PI)?,
     };
     Ok((
         format,
@@ -134,13 +141,8 @@ fn version(system: &str, given: Option<Node<'_>>, known: &[(i64, Format)]) -> Re
             format!("the header of a {system} session should have a `version`, found none"),
         )
     })?;
-    let number = given.number().map(crate::json::Number::real);
-    #[expect(clippy::cast_precision_loss, reason = "versions are small")]
-    let found = known
-        .iter()
-        .find(|(version, _)| number == Some(*version as f64));
-    if let Some((_, format)) = found {
-        return Ok(*format);
+    if let Some(format) = version_of(given, known) {
+        return Ok(format);
     }
     let versions: Vec<_> = known
         .iter()
@@ -168,4 +170,11 @@ fn excerpt(value: Node<'_>) -> String {
         short.push('…');
     }
     short
+}
+
+fn version_of(given: Node<'_>, known: &[(i64, Format)]) -> Option<Format> {
+    let number = given.number()?.real();
+    #[expect(clippy::cast_precision_loss, reason = "versions are small")]
+    let found = known.iter().find(|(version, _)| number == *version as f64);
+    found.map(|(_, format)| *format)
 }

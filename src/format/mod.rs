@@ -12,7 +12,7 @@ mod time;
 pub(crate) use detect::{Header, by_shape, detect};
 pub(crate) use kind::{Kind, Role, State};
 pub(crate) use meaning::{Entry, Fact, Meaning, Mutation, Record, Sequence, Usage, title};
-pub(crate) use time::{iso_text, parse_iso};
+pub use time::format_time;
 
 use crate::json::{Document, Grammar, Json, Node};
 use crate::log::Finding;

@@ -128,8 +128,13 @@ fn days_from_civil(year: i64, month: i64, day: i64) -> i64 {
     era * 146_097 + day_of_era - 719_468
 }
 
-/// A time as `YYYY-MM-DDTHH:MM:SS.mmmZ`.
-pub(crate) fn iso_text(millis: i64) -> String {
+/// A time in milliseconds since 1970 as `YYYY-MM-DDTHH:MM:SS.mmmZ`.
+///
+/// ```
+/// assert_eq!(leaflog::format_time(1_784_019_600_000), "2026-07-14T09:00:00.000Z");
+/// ```
+#[must_use]
+pub fn format_time(millis: i64) -> String {
     let days = millis.div_euclid(86_400_000);
     let time = millis.rem_euclid(86_400_000);
     let shifted = days + 719_468;
@@ -153,7 +158,7 @@ pub(crate) fn iso_text(millis: i64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{iso_text, parse, parse_iso};
+    use super::{format_time, parse, parse_iso};
 
     #[test]
     fn times_read_as_the_table_says() {
@@ -192,7 +197,7 @@ mod tests {
     fn text_and_time_are_inverse_over_eight_centuries() {
         for day in (-200_000..100_000).step_by(97) {
             let millis = day * 86_400_000 + 12_345_678;
-            assert_eq!(parse_iso(&iso_text(millis)), Some(millis));
+            assert_eq!(parse_iso(&format_time(millis)), Some(millis));
         }
     }
 }

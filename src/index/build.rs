@@ -15,7 +15,7 @@ use super::sidecar::vouched_identity;
 use super::view::{Answer, Index, Trouble, too_many};
 use crate::error::{Code, Error, Result};
 use crate::format::{Meaning, by_shape, detect, interpret, payload_key};
-use crate::json::{Document, FastParser, Grammar, Json};
+use crate::json::{Document, FastParser, Grammar};
 use crate::log::{Finding, Line, Lines, LogFile, judge};
 use crate::model::Format;
 
@@ -290,7 +290,9 @@ impl<'l, 'i, 'p> Scan<'l, 'i, 'p> {
     fn open(&mut self, document: &Grammar<'_>, at: At) -> Result<bool> {
         let (format, header) = match detect(document.root()) {
             Ok((format, header)) => (format, Some(header)),
-            Err(error) => match by_shape(document.root()).filter(|_| self.how.salvage) {
+            Err(error) => match by_shape(document.root())
+                .filter(|_| self.how.salvage && error.code() != Code::Unsupported)
+            {
                 Some(format) => (format, None),
                 None => return Err(error.at_line(at.line, at.offset).at_path(self.log.path())),
             },

@@ -412,7 +412,9 @@ impl Draft {
             match (record.kind, &record.run) {
                 (Kind::OperationStarted, _) => {
                     let open = self.summary.open.entry(lane.to_owned()).or_default();
-                    open.push(record.id.clone().into_owned());
+                    if open.iter().all(|id| *id != record.id) {
+                        open.push(record.id.clone().into_owned());
+                    }
                 }
                 (Kind::OperationFinished, Some(run)) => {
                     if let Some(open) = self.summary.open.get_mut(lane) {

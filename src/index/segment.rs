@@ -14,7 +14,8 @@ use super::blocks::{self, Checked};
 use super::columns::{ArchivedColumns, Columns};
 use super::frame::{ALIGN, FrameHeader, HEADER, PART, padded};
 use super::summary::{ArchivedSummary, Summary};
-use crate::log::Map;
+use crate::error::Result as LogResult;
+use crate::log::{LogFile, Map};
 
 /// A sidecar turned out to be wrong where it was used: it is to be rebuilt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -342,6 +343,14 @@ impl Segment {
         let archived =
             rkyv::access::<ArchivedSummary, rancor::Error>(bytes).map_err(|_| Damaged)?;
         rkyv::deserialize::<Summary, rancor::Error>(archived).map_err(|_| Damaged)
+    }
+
+    /// Whether the log still has the bytes at its start, and before the end of this segment, that
+    /// it had when the segment was made.
+    pub(crate) fn anchors_match(&self, log: &LogFile) -> LogResult<bool> {
+        let end = self.header.log_end;
+        Ok(end <= log.len()
+            && super::build::anchors(log, end)? == (self.header.head_hash, self.header.tail_hash))
     }
 
     /// The whole frame as it stands on disk.

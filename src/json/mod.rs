@@ -10,10 +10,10 @@ mod text;
 use std::borrow::Cow;
 use std::ops::Range;
 
-pub(crate) use fast::{FastDocument, FastParser, PADDING};
-pub(crate) use grammar::{Grammar, Node, Syntax};
+pub(crate) use fast::{FastParser, PADDING};
+pub(crate) use grammar::{Grammar, Node};
 pub(crate) use print::pretty;
-pub(crate) use text::{decode, lossy, quoted};
+pub(crate) use text::{decode, lossy};
 
 /// White space by RFC 8259, less the newline, which cannot stand inside a line.
 pub(crate) fn is_space(byte: u8) -> bool {

@@ -90,30 +90,9 @@ pub(crate) fn lossy(bytes: &[u8]) -> Cow<'_, str> {
     }
 }
 
-/// A JSON string with its quotes.
-pub(crate) fn quoted(text: &str) -> String {
-    let mut out = String::with_capacity(text.len() + 2);
-    out.push('"');
-    for character in text.chars() {
-        match character {
-            '"' => out.push_str("\\\""),
-            '\\' => out.push_str("\\\\"),
-            '\n' => out.push_str("\\n"),
-            '\r' => out.push_str("\\r"),
-            '\t' => out.push_str("\\t"),
-            control if control < ' ' => {
-                out.push_str(&format!("\\u{:04x}", u32::from(control)));
-            }
-            other => out.push(other),
-        }
-    }
-    out.push('"');
-    out
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{decode, quoted};
+    use super::decode;
 
     #[test]
     fn escapes_decode_and_lone_surrogates_become_replacement_characters() {
@@ -126,13 +105,5 @@ mod tests {
         assert_eq!(decode(b"r\xff2"), "r\u{FFFD}2");
         assert_eq!(decode(b"\\n\xff"), "\n\u{FFFD}");
         assert_eq!(decode(br"\u12"), "\u{FFFD}12");
-    }
-
-    #[test]
-    fn quoting_and_decoding_are_inverse() {
-        let text = "a\"b\\c\nd\u{1}é漢\u{1F600}";
-        let json = quoted(text);
-        assert_eq!(decode(&json.as_bytes()[1..json.len() - 1]), text);
-        assert_eq!(serde_json::from_str::<String>(&json).unwrap(), text);
     }
 }

@@ -69,8 +69,13 @@ pub(crate) fn judge(
     if sequence(line, &mut judged) {
         return judged;
     }
-    if let Some(start) = suffix(line)
-        && let Ok(document) = Grammar::parse(line.get(start..).unwrap_or_default())
+    // NUL bytes behind the object do not hide it.
+    let visible = line
+        .iter()
+        .rposition(|&byte| byte != 0 && !is_space(byte))
+        .map_or(0, |last| last + 1);
+    if let Some(start) = suffix(line.get(..visible).unwrap_or_default())
+        && let Ok(document) = Grammar::parse(line.get(start..visible).unwrap_or_default())
         && keeps(&document)
     {
         let torn = start - whole.start;
@@ -78,7 +83,16 @@ pub(crate) fn judge(
             ReportCode::Spliced,
             format!("{torn} bytes of a torn object stand before a whole one, which was kept"),
         ));
-        judged.keep(start..whole.end, &document);
+        judged.keep(start..visible, &document);
+        let nuls = line
+            .get(visible..)
+            .unwrap_or_default()
+            .iter()
+            .filter(|&&byte| byte == 0)
+            .count();
+        if nuls > 0 {
+            judged.findings.push(passed_over(nuls));
+        }
         return judged;
     }
     let at = whole.start + failure.at;
@@ -146,13 +160,17 @@ fn sequence(line: &[u8], judged: &mut Judged) -> bool {
         ));
     }
     if nuls > 0 {
-        found.findings.push(Finding::kept(
-            ReportCode::NulBytes,
-            format!("{nuls} NUL bytes were passed over"),
-        ));
+        found.findings.push(passed_over(nuls));
     }
     *judged = found;
     true
+}
+
+fn passed_over(nuls: usize) -> Finding {
+    Finding::kept(
+        ReportCode::NulBytes,
+        format!("{nuls} NUL bytes were passed over"),
+    )
 }
 
 /// The start of the only object that can end where the line ends: the bracket that matches the

@@ -7,7 +7,7 @@ mod lines;
 mod map;
 
 pub(crate) use file::{Identity, LogFile, open_regular, read_exact_at};
-pub(crate) use judge::{Finding, Judged, judge};
+pub(crate) use judge::{Finding, judge};
 pub(crate) use lines::{Line, Lines};
 pub(crate) use map::Map;
 

@@ -5,7 +5,7 @@ use ahash::AHashMap;
 use super::{Source, Trail, raw, setter, text_field};
 use crate::format::{Kind, Role, State, entry_time};
 use crate::index::{Answer, Class, Flags, Slot, Trouble};
-use crate::json::{Document, Grammar, Json, Node, lossy};
+use crate::json::{Document, Grammar, Json, Node, Number, lossy};
 use crate::model::{Format, Messages, Model, Snapshot};
 
 pub(super) fn fill(source: Source<'_>, trail: &Trail, snapshot: &mut Snapshot) -> Answer<()> {
@@ -35,13 +35,21 @@ fn kept_entries(source: Source<'_>, trail: &Trail, compaction: Slot) -> Answer<V
         let place = object.field("firstKeptEntryIndex").and_then(Json::number);
         let by_place = place
             .filter(|_| index.format == Format::PiV1)
-            .map(|number| number.real());
+            .map(Number::real)
+            .filter(|place| *place >= 0.0 && place.fract() == 0.0);
         Some((by_place, text_field(object, "firstKeptEntryId")))
     })?;
     let first = match first {
-        (Some(place), _) => (1..=index.slots())
-            .find(|&line| f64::from(line) == place)
-            .map(|line| line - 1),
+        (Some(place), _) if place >= 1.0 && place <= f64::from(index.slots()) => {
+            #[expect(
+                clippy::cast_possible_truncation,
+                clippy::cast_sign_loss,
+                reason = "whole and in range"
+            )]
+            let line = place as Slot;
+            Some(line - 1)
+        }
+        (Some(_), _) => None,
         (None, Some(id)) => index.slot_of(source.log, &id, Class::Entry)?,
         (None, None) => None,
     };

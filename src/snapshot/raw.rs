@@ -90,7 +90,11 @@ pub(super) fn with_field(object: Node<'_>, key: &str, value: &str) -> String {
         let after = text.get(span.end - base..).unwrap_or_default();
         return format!("{}{value}{}", lossy(before), lossy(after));
     }
-    let body = text.strip_suffix(b"}").unwrap_or(text).trim_ascii_end();
-    let comma = if body.last() == Some(&b'{') { "" } else { "," };
+    let body = text.strip_suffix(b"}").unwrap_or(text);
+    let comma = if object.members().next().is_none() {
+        ""
+    } else {
+        ","
+    };
     format!("{}{comma}\"{key}\":{value}}}", lossy(body))
 }

@@ -155,6 +155,19 @@ impl Trail {
         })
     }
 
+    /// Whether the path to a leaf is whole: an error that names the break if not.
+    pub(crate) fn check(source: Source<'_>, leaf: Slot) -> Answer<()> {
+        let index = source.index;
+        if index.flags(leaf)?.has(Flags::CYCLIC) {
+            return whole_path(source, leaf, false).map(|_| ());
+        }
+        let row = index.row(index.row_number(leaf)?)?;
+        match break_at(source, row.get(ROOT).copied().unwrap_or(NONE))? {
+            Some(error) => Err(error.into()),
+            None => Ok(()),
+        }
+    }
+
     /// A path that runs into a cycle: an error, or what of it can be walked once.
     fn around(source: Source<'_>, leaf: Slot, salvage: bool) -> Answer<Self> {
         let slots = whole_path(source, leaf, salvage)?;

@@ -1,0 +1,116 @@
+//! One entry or record as it stands in the log.
+
+use std::borrow::Cow;
+
+use serde::de::DeserializeOwned;
+
+use crate::error::{Code, Error, Result};
+use crate::format::{entry_time, kind_key, parent_key};
+use crate::index::{Answer, Class, Flags, Slot, Trouble, class_of};
+use crate::json::{Document, Grammar, Json, lossy, pretty};
+use crate::snapshot::Source;
+
+/// Payloads nested deeper than this are not decoded.
+const DEEPEST: usize = 1024;
+
+/// An entry or an execution record.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Entry {
+    /// Its id; made up for pi v1.
+    pub id: String,
+    /// The parent entry that the line names, whether the file has it or not; for a record the
+    /// operation that it belongs to.
+    pub parent: Option<String>,
+    /// The kind or type, as it is written.
+    pub kind: String,
+    /// When it was written, in milliseconds since 1970.
+    pub time: Option<i64>,
+    /// The lane that it was written on (pi v4).
+    pub lane: Option<String>,
+    /// Its number in the log's sequence (pi v4).
+    pub seq: Option<u64>,
+    /// The byte offset of the object in the log.
+    pub offset: u64,
+    /// The object, byte for byte.
+    pub bytes: Vec<u8>,
+}
+
+impl Entry {
+    pub(super) fn read(source: Source<'_>, slot: Slot) -> Answer<Self> {
+        let index = source.index;
+        let bytes = index.object(source.log, slot)?;
+        let document = Grammar::parse(&bytes).map_err(|_| Trouble::Index)?;
+        let object = document.root();
+        let text = |key| object.field(key).and_then(Json::text).map(Cow::into_owned);
+        let is_record = class_of(index.kind(slot)?) == Class::Record;
+        let parent = if is_record {
+            text("runId")
+        } else if index.format == crate::Format::PiV1 {
+            index
+                .parent(slot)?
+                .map(|parent| index.id(source.log, parent))
+                .transpose()?
+        } else {
+            text(parent_key(index.format)).filter(|parent| !parent.is_empty())
+        };
+        let time = match index.time(slot)? {
+            Some(time) => Some(time),
+            None => entry_time(index.format, object),
+        };
+        Ok(Self {
+            id: index.id(source.log, slot)?,
+            parent,
+            kind: text(kind_key(index.format)).unwrap_or_default(),
+            time,
+            lane: index
+                .lane(slot)?
+                .map(str::to_owned)
+                .or_else(|| text("lane").filter(|_| index.format.has_lanes())),
+            seq: index.seq(slot)?,
+            offset: index.place(slot)?.0,
+            bytes: bytes.into_owned(),
+        })
+    }
+
+    /// The object as text, invalid UTF-8 as U+FFFD.
+    #[must_use]
+    pub fn text(&self) -> Cow<'_, str> {
+        lossy(&self.bytes)
+    }
+
+    /// The object over several lines, its tokens as they stand.
+    #[must_use]
+    pub fn pretty(&self) -> String {
+        pretty(&self.bytes)
+    }
+
+    /// The object as a value of another type.
+    ///
+    /// # Errors
+    ///
+    /// `invalid_payload` if it is nested deeper than 1,024 levels, holds a lone surrogate escape or
+    /// a number out of range, or does not fit the type.
+    pub fn decode<T: DeserializeOwned>(&self) -> Result<T> {
+        let bad = |what: String| {
+            Error::new(
+                Code::InvalidPayload,
+                format!("entry `{}` does not decode: {what}", self.id),
+            )
+        };
+        let depth = Grammar::parse(&self.bytes)
+            .map(|document| document.depth())
+            .unwrap_or(0);
+        if depth > DEEPEST {
+            return Err(bad(format!(
+                "expected at most {DEEPEST} levels of nesting, found {depth}; its bytes are intact"
+            )));
+        }
+        serde_json::from_str(&self.text()).map_err(|error| bad(error.to_string()))
+    }
+}
+
+/// Whether a slot counts: no later line has its id.
+pub(super) fn counts(source: Source<'_>, slot: Slot) -> Answer<bool> {
+    Ok(!source.index.flags(slot)?.has(Flags::OVERRIDDEN))
+}

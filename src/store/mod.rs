@@ -1,0 +1,18 @@
+//! Sessions as files: opening one through its index, and finding them in folders. The only room
+//! that joins log, index, format and snapshot.
+
+mod entry;
+mod mutations;
+mod options;
+mod repository;
+mod session;
+mod tree;
+mod verify;
+
+pub use entry::Entry;
+pub use mutations::{Mutation, Mutations};
+pub use options::{IndexMode, OpenOptions};
+pub use repository::{Listing, Repository, SessionInfo};
+pub use session::{IndexState, IndexStatus, Session};
+pub use tree::TreeNode;
+pub use verify::{Problem, Verification};

@@ -1,0 +1,121 @@
+//! How a session is opened.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::Session;
+use crate::error::Result;
+use crate::log::Reading;
+
+/// Where the index of a session lives.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum IndexMode {
+    /// In a sidecar file, `<log>.idx`, or in the user's cache folder where the log's folder cannot
+    /// be written. Logs of less than 1 MiB get a sidecar only if they have one already.
+    #[default]
+    Auto,
+    /// In a sidecar file, for small logs too.
+    Always,
+    /// In memory only: no sidecar is read or written.
+    Memory,
+}
+
+type ProgressFn = Arc<dyn Fn(u64, u64) + Send + Sync>;
+
+/// Options for opening a session.
+///
+/// ```
+/// use leaflog::{IndexMode, OpenOptions};
+///
+/// # let folder = tempfile::tempdir().unwrap();
+/// # let path = folder.path().join("s.jsonl");
+/// # std::fs::write(&path, "{\"type\":\"session\",\"version\":3,\"id\":\"s1\",\"timestamp\":\"2026-07-14T09:00:00Z\",\"cwd\":\"/\"}\n").unwrap();
+/// let session = OpenOptions::new().strict(true).index(IndexMode::Memory).open(&path)?;
+/// assert_eq!(session.session_id(), "s1");
+/// # Ok::<(), leaflog::Error>(())
+/// ```
+#[derive(Clone, Default)]
+pub struct OpenOptions {
+    pub(super) strict: bool,
+    pub(super) salvage: bool,
+    pub(super) index: IndexMode,
+    pub(super) index_dir: Option<PathBuf>,
+    pub(super) reading: Reading,
+    pub(super) progress: Option<ProgressFn>,
+}
+
+impl fmt::Debug for OpenOptions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("OpenOptions")
+            .field("strict", &self.strict)
+            .field("salvage", &self.salvage)
+            .field("index", &self.index)
+            .field("index_dir", &self.index_dir)
+            .field("reading", &self.reading)
+            .finish_non_exhaustive()
+    }
+}
+
+impl OpenOptions {
+    /// Tolerant reading, index in a sidecar, log mapped.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Whether a file with any damage is refused, naming the first line that has some.
+    #[must_use]
+    pub fn strict(mut self, strict: bool) -> Self {
+        self.strict = strict;
+        self
+    }
+
+    /// Whether a file without a usable header is opened too, by the shape of its entries. Such a
+    /// session gets no sidecar.
+    #[must_use]
+    pub fn salvage(mut self, salvage: bool) -> Self {
+        self.salvage = salvage;
+        self
+    }
+
+    /// Where the index lives.
+    #[must_use]
+    pub fn index(mut self, mode: IndexMode) -> Self {
+        self.index = mode;
+        self
+    }
+
+    /// A folder for sidecars, used in place of the log's own.
+    #[must_use]
+    pub fn index_dir(mut self, folder: impl Into<PathBuf>) -> Self {
+        self.index_dir = Some(folder.into());
+        self
+    }
+
+    /// How the log's bytes are read.
+    #[must_use]
+    pub fn reading(mut self, reading: Reading) -> Self {
+        self.reading = reading;
+        self
+    }
+
+    /// Called during long work with the bytes of the log that are done, and all there are.
+    #[must_use]
+    pub fn progress(mut self, call: impl Fn(u64, u64) + Send + Sync + 'static) -> Self {
+        self.progress = Some(Arc::new(call));
+        self
+    }
+
+    /// Opens a session for reading.
+    ///
+    /// # Errors
+    ///
+    /// `not_found` if there is no such file, `storage` if it cannot be read or is no regular file,
+    /// `invalid_entry` if it is no session or, when strict, has any damage, `unsupported` if its
+    /// version is not known.
+    pub fn open(&self, path: impl AsRef<Path>) -> Result<Session> {
+        Session::open_with(path.as_ref(), self.clone())
+    }
+}
