@@ -24,6 +24,7 @@
 
 mod error;
 mod format;
+pub mod generate;
 mod index;
 mod json;
 mod log;

@@ -40,6 +40,12 @@ pub(crate) fn detect(object: Node<'_>) -> Result<(Format, Header)> {
     ))
 }
 
+/// Whether an object says of itself that it is a header, of whatever version.
+pub(crate) fn claims_header(object: Node<'_>) -> bool {
+    text_of(object.field("kind")).as_deref() == Some("header")
+        || text_of(object.field("type")).as_deref() == Some("session")
+}
+
 /// The format by the shape of the first object, for files whose header is lost or broken.
 pub(crate) fn by_shape(object: Node<'_>) -> Option<Format> {
     if let Some(kind) = text_of(object.field("kind")) {
@@ -69,7 +75,7 @@ fn codebot(object: Node<'_>) -> Result<(Format, Header)> {
     let data = object.field("data").filter(|data| data.is_object());
     let field = |key| data.and_then(|data| data.field(key));
     version("codebot", field("version"), &[(3, Format::CodebotV3)]).map(|format| {
-        let created = text_of(field("created")).and_then(|text| time::parse_iso(&text));
+        let created = field("created").and_then(time::rfc_value);
         (
             format,
             Header {

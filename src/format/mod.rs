@@ -9,7 +9,7 @@ mod pi_v3;
 mod pi_v4;
 mod time;
 
-pub(crate) use detect::{Header, by_shape, detect};
+pub(crate) use detect::{Header, by_shape, claims_header, detect};
 pub(crate) use kind::{Kind, Role, State};
 pub(crate) use meaning::{Entry, Fact, Meaning, Mutation, Record, Sequence, Usage, title};
 pub use time::format_time;

@@ -14,7 +14,7 @@ use super::segment::{Backing, Damaged, Segment, len64};
 use super::sidecar::vouched_identity;
 use super::view::{Answer, Index, Trouble, too_many};
 use crate::error::{Code, Error, Result};
-use crate::format::{Meaning, by_shape, detect, interpret, payload_key};
+use crate::format::{Meaning, by_shape, claims_header, detect, interpret, payload_key};
 use crate::json::{Document, FastParser, Grammar};
 use crate::log::{Finding, Line, Lines, LogFile, judge};
 use crate::model::Format;
@@ -254,7 +254,7 @@ impl<'l, 'i, 'p> Scan<'l, 'i, 'p> {
         let judged = judge(text, line.terminated, |document| match format {
             Some(format) => interpret(format, document.root(), false).mutation.is_some(),
             None => {
-                detect(document.root()).is_ok() || (salvage && by_shape(document.root()).is_some())
+                claims_header(document.root()) || (salvage && by_shape(document.root()).is_some())
             }
         });
         for finding in judged.findings {

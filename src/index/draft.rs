@@ -121,6 +121,10 @@ pub(super) struct Draft {
     lane_numbers: AHashMap<String, usize>,
     name_numbers: AHashMap<String, u16>,
     kinds: AHashMap<String, u64>,
+    /// The same for records, without the `record/` before their names.
+    record_kinds: AHashMap<String, u64>,
+    /// The lane of the line before: its name, its place among the lanes, the number of its name.
+    last_lane: Option<(String, usize, u16)>,
     next_seq_of_run: u64,
 }
 
@@ -139,7 +143,9 @@ impl Reports {
         if let Some(count) = self.counts.get_mut(place) {
             *count += 1;
         }
-        if *kept_so_far < MAX_REPORTS {
+        // Reports are ordered within a line later: one line may go over the limit.
+        let same_line = self.kept.last().is_some_and(|last| last.line == at.line);
+        if *kept_so_far < MAX_REPORTS || (same_line && *kept_so_far < 10 * MAX_REPORTS) {
             *kept_so_far += 1;
             self.kept.push(Report {
                 line: at.line,
@@ -208,6 +214,8 @@ impl Draft {
             lane_numbers: AHashMap::new(),
             name_numbers: AHashMap::new(),
             kinds: AHashMap::new(),
+            record_kinds: AHashMap::new(),
+            last_lane: None,
             next_seq_of_run: u64::MAX,
             summary,
         };
@@ -394,12 +402,18 @@ impl Draft {
         seq: u64,
         kept: &mut usize,
     ) {
-        self.count_owned(format!("record/{}", record.kind_name));
+        match self.record_kinds.get_mut(&*record.kind_name) {
+            Some(count) => *count += 1,
+            None => {
+                self.record_kinds
+                    .insert(record.kind_name.clone().into_owned(), 1);
+            }
+        }
         let number = self.slots();
         let known = record
             .lane
             .as_deref()
-            .is_some_and(|lane| self.lane_numbers.contains_key(lane));
+            .is_some_and(|lane| self.lane_place(lane).is_some());
         if !known {
             let detail = match &record.lane {
                 Some(lane) => format!("the record names lane `{lane}`, which was never created"),
@@ -531,8 +545,29 @@ impl Draft {
         ParentRef::Named(number)
     }
 
+    /// The place of a lane among the lanes, if it exists.
+    fn lane_place(&self, lane: &str) -> Option<usize> {
+        match &self.last_lane {
+            Some((name, place, _)) if name == lane => Some(*place),
+            _ => self.lane_numbers.get(lane).copied(),
+        }
+    }
+
     /// The number of a lane's name for the lane column.
     fn name_number(&mut self, lane: &str) -> u16 {
+        if let Some((name, _, number)) = &self.last_lane
+            && name == lane
+        {
+            return *number;
+        }
+        let number = self.new_name_number(lane);
+        if let Some(&place) = self.lane_numbers.get(lane) {
+            self.last_lane = Some((lane.to_owned(), place, number));
+        }
+        number
+    }
+
+    fn new_name_number(&mut self, lane: &str) -> u16 {
         if let Some(&number) = self.name_numbers.get(lane) {
             return number;
         }
@@ -566,9 +601,8 @@ impl Draft {
     ) {
         let number = self.slots();
         let leaf = self
-            .lane_numbers
-            .get(lane)
-            .and_then(|&lane| self.lanes.get_mut(lane));
+            .lane_place(lane)
+            .and_then(|lane| self.lanes.get_mut(lane));
         let Some((_, leaf)) = leaf else {
             let detail = format!(
                 "the entry names lane `{lane}`, which was never created; it exists from here on"
@@ -581,10 +615,11 @@ impl Draft {
         let was = std::mem::replace(leaf, LaneLeaf::New(number));
         let goes_on = match &was {
             LaneLeaf::None => parent_id.is_none(),
-            LaneLeaf::New(leaf) => match parent {
-                ParentRef::Before => leaf + 1 == number,
-                _ => parent_id.is_some_and(|parent| self.ids.get(*leaf) == parent.as_bytes()),
-            },
+            LaneLeaf::New(leaf) => {
+                // The common case needs no comparison of texts.
+                (parent == ParentRef::Before && leaf + 1 == number)
+                    || parent_id.is_some_and(|parent| self.ids.get(*leaf) == parent.as_bytes())
+            }
             LaneLeaf::Id(leaf) => parent_id == Some(leaf.as_str()),
         };
         if !goes_on {
@@ -621,6 +656,9 @@ impl Draft {
                 name,
             })
             .collect();
+        for (kind, count) in std::mem::take(&mut self.record_kinds) {
+            *self.kinds.entry(format!("record/{kind}")).or_insert(0) += count;
+        }
         self.summary.kinds = std::mem::take(&mut self.kinds).into_iter().collect();
         let last = (0..self.slots())
             .rev()

@@ -77,6 +77,30 @@ pub(crate) struct FastDocument<'d> {
 }
 
 impl FastDocument<'_> {
+    /// The number, in the list of structural characters, of the quote that opens a key. Its text
+    /// starts right behind it, wherever simd-json unescaped it.
+    fn number_of_key(&self, key: &str) -> Option<usize> {
+        let quote = key.as_ptr().addr().checked_sub(self.base)?.checked_sub(1)?;
+        let wanted = u32::try_from(quote).ok()?;
+        // Top-level keys stand near one end of the list: search from there in growing steps.
+        let list = self.structure;
+        let count = list.len();
+        let mut step = 8;
+        let (low, high) = if quote < self.len / 2 {
+            while step < count && list.get(step).is_some_and(|&at| at < wanted) {
+                step *= 4;
+            }
+            (0, count.min(step + 1))
+        } else {
+            while step < count && list.get(count - step).is_some_and(|&at| at > wanted) {
+                step *= 4;
+            }
+            (count.saturating_sub(step), count)
+        };
+        let part = list.get(low..high)?;
+        part.binary_search(&wanted).ok().map(|number| low + number)
+    }
+
     /// The structural character at a place in the list.
     fn structural(&self, number: usize) -> Option<usize> {
         usize::try_from(*self.structure.get(number)?).ok()
@@ -101,27 +125,12 @@ impl<'a> Document for FastDocument<'a> {
             }
         }
         let (name, value) = found?;
-        // The key's text starts right behind its quote, wherever simd-json unescaped it.
-        let quote = name
-            .as_ptr()
-            .addr()
-            .checked_sub(self.base)?
-            .checked_sub(1)?;
-        let quote = u32::try_from(quote).ok()?;
-        let number = self.structure.binary_search(&quote).ok()?;
         // Behind the key's quote come the colon and the first character of the value.
-        let start = self.structural(number + 2)?;
+        let start = self.structural(self.number_of_key(name)? + 2)?;
         let end = match value.after() {
             // The next key's quote is one behind the comma that ends the value.
             Some(TapeNode::String(next)) => {
-                let quote = next
-                    .as_ptr()
-                    .addr()
-                    .checked_sub(self.base)?
-                    .checked_sub(1)?;
-                let quote = u32::try_from(quote).ok()?;
-                let number = self.structure.binary_search(&quote).ok()?;
-                self.structural(number.checked_sub(1)?)?
+                self.structural(self.number_of_key(next)?.checked_sub(1)?)?
             }
             _ => self.structural(self.structure.len().checked_sub(1)?)?,
         };

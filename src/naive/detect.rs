@@ -159,15 +159,19 @@ fn text(fields: &Fields<'_>, key: &str) -> Option<String> {
 fn shape(fields: &Fields<'_>) -> Option<Format> {
     if let Some(kind) = fields.string("kind") {
         let mutation = matches!(kind.as_ref(), "entry" | "record" | "lane" | "fact");
-        return Some(if mutation {
+        let v4_header = matches!(family(fields), Some(Family::PiV4));
+        return Some(if mutation || v4_header {
             Format::PiV4
         } else {
             Format::CodebotV3
         });
     }
-    fields.string("type")?;
-    Some(match fields.string("id") {
-        Some(_) => Format::PiV3,
-        None => Format::PiV1,
+    let kind = fields.string("type")?;
+    let version = fields.some("version").map(json::whole);
+    Some(match (kind.as_ref(), version, fields.string("id")) {
+        ("session", Some(Some(1)), _) => Format::PiV1,
+        ("session", Some(Some(2)), _) => Format::PiV2,
+        ("session", Some(_), _) | (_, _, Some(_)) => Format::PiV3,
+        _ => Format::PiV1,
     })
 }

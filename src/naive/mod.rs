@@ -138,13 +138,16 @@ impl Replay {
     pub fn snapshot(&self, at: At<'_>, salvage: bool) -> Result<Snapshot> {
         let walk = self.walk(at, salvage)?;
         let lane = match at {
-            At::Lane(lane) => lane,
-            At::Current | At::Leaf(_) => v4::MAIN,
+            At::Lane(lane) => Some(lane),
+            At::Current => Some(v4::MAIN),
+            At::Leaf(_) => None,
         };
         let mut snapshot = Snapshot {
             format: self.log.format,
             session_id: self.log.header.session_id.clone(),
-            lane: self.log.format.has_lanes().then(|| lane.to_owned()),
+            lane: lane
+                .filter(|_| self.log.format.has_lanes())
+                .map(str::to_owned),
             leaf: walk.entries.last().map(|entry| entry.id.clone()),
             name: listing::name(&self.log),
             messages: Messages::default(),

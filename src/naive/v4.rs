@@ -209,7 +209,7 @@ fn advance(
         reports.kept(place, Finding::new(ReportCode::MissingLane, detail));
     }
     let leaf = known.flatten();
-    if parent != leaf {
+    if known.is_some() && parent != leaf {
         let quoted = |id: Option<&str>| id.map_or("none".to_owned(), |id| format!("\"{id}\""));
         let detail = format!(
             "expected the parent of \"{id}\" to be the leaf of lane \"{lane}\", {}, found {}",

@@ -1,0 +1,137 @@
+//! `leaflog info`: what a session looks like from outside: header, lanes, labels, totals, index,
+//! damage. Prints no messages.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use clap::Args;
+use leaflog::{Format, IndexState, Overview, Report, Stats};
+use serde::ser::{Serialize, Serializer};
+
+use super::Exit;
+use super::args::{Opening, Salvage};
+use super::facts;
+use super::failure::Failure;
+use super::open::Source;
+use super::out::Out;
+
+/// Print what a session looks like: header, lanes, labels, totals, branches, index, damage
+///
+/// For people the first 10 reports of damaged lines are listed, with --json the first 100; all are
+/// counted. Times are UTC, in JSON as RFC 3339; sizes are bytes.
+#[derive(Debug, Args)]
+pub(crate) struct Info {
+    /// The log
+    file: PathBuf,
+    #[command(flatten)]
+    salvage: Salvage,
+    #[command(flatten)]
+    pub(crate) opening: Opening,
+}
+
+impl Info {
+    pub(crate) fn run(self, out: &mut Out) -> Result<Exit, Failure> {
+        let source = self.opening.source(&self.file, self.salvage.salvage)?;
+        let overview = source.overview();
+        let index = IndexObject::of(&source);
+        if out.json() {
+            out.object(&Object::of(&overview, index))?;
+        } else {
+            facts::print(&self.file, &overview, &index, branches(&source)?, out)?;
+        }
+        Ok(Exit::Done)
+    }
+}
+
+/// How many entries have more than one child; not known of a replayed log.
+fn branches(source: &Source) -> leaflog::Result<Option<u64>> {
+    let Source::Indexed(session) = source else {
+        return Ok(None);
+    };
+    let nodes = session.tree()?;
+    let mut children = vec![0u32; nodes.len()];
+    let mut branches = 0;
+    for parent in nodes.iter().filter_map(|node| node.parent) {
+        if let Some(number) = children.get_mut(parent) {
+            *number += 1;
+            branches += u64::from(*number == 2);
+        }
+    }
+    Ok(Some(branches))
+}
+
+/// What was done with the index.
+#[derive(serde::Serialize)]
+pub(crate) struct IndexObject {
+    pub(crate) state: IndexState,
+    pub(crate) reason: Option<String>,
+    pub(crate) bytes: u64,
+}
+
+impl IndexObject {
+    fn of(source: &Source) -> Self {
+        let (state, reason, bytes) = source.index();
+        Self {
+            state,
+            reason,
+            bytes,
+        }
+    }
+}
+
+/// An overview as JSON.
+#[derive(serde::Serialize)]
+struct Object<'a> {
+    format: Format,
+    session_id: &'a str,
+    cwd: Option<&'a str>,
+    created: Option<String>,
+    parent: Option<&'a str>,
+    name: Option<&'a str>,
+    leaf: Option<&'a str>,
+    lanes: Lanes<'a>,
+    labels: &'a BTreeMap<String, String>,
+    open_operations: &'a BTreeMap<String, Vec<String>>,
+    stats: Stats,
+    entries: u64,
+    records: u64,
+    lines: u64,
+    bytes: u64,
+    index: IndexObject,
+    reports: &'a [Report],
+    report_count: u64,
+}
+
+impl<'a> Object<'a> {
+    fn of(overview: &'a Overview, index: IndexObject) -> Self {
+        Self {
+            format: overview.format,
+            session_id: &overview.session_id,
+            cwd: overview.cwd.as_deref(),
+            created: overview.created.map(leaflog::format_time),
+            parent: overview.parent.as_deref(),
+            name: overview.name.as_deref(),
+            leaf: overview.leaf.as_deref(),
+            lanes: Lanes(&overview.lanes),
+            labels: &overview.labels,
+            open_operations: &overview.open_operations,
+            stats: overview.stats,
+            entries: overview.entries,
+            records: overview.records,
+            lines: overview.lines,
+            bytes: overview.bytes,
+            index,
+            reports: &overview.reports,
+            report_count: overview.report_count,
+        }
+    }
+}
+
+/// Lanes as an object, in the order in which they were made.
+struct Lanes<'a>(&'a [(String, Option<String>)]);
+
+impl Serialize for Lanes<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.0.iter().map(|(name, leaf)| (name, leaf)))
+    }
+}

@@ -1,0 +1,231 @@
+//! The one way to print: answers to standard output, all else to standard error. Every write gives
+//! an `io::Result`, so that a closed pipe ends a command quietly; nothing here panics.
+
+use std::fmt;
+use std::io::{self, BufWriter, IsTerminal, StdoutLock, Write};
+use std::path::Path;
+
+use anstream::AutoStream;
+use clap::ColorChoice;
+use clap::builder::styling::{AnsiColor, Style};
+use leaflog::Overview;
+use serde::Serialize;
+
+use super::text::{clean, count, counted};
+
+/// What stands out.
+pub(crate) const BOLD: Style = Style::new().bold();
+/// What may be passed over.
+pub(crate) const DIM: Style = Style::new().dimmed();
+/// What is as it should be, and where the conversation stands.
+pub(crate) const GREEN: Style = AnsiColor::Green.on_default();
+/// Names given by people.
+pub(crate) const CYAN: Style = AnsiColor::Cyan.on_default();
+/// What deserves a look.
+pub(crate) const YELLOW: Style = AnsiColor::Yellow.on_default();
+const RED: Style = AnsiColor::Red.on_default().bold();
+
+/// Columns that are assumed where the width is not known.
+const WIDTH: usize = 100;
+
+/// Where the program's answers and complaints go.
+pub(crate) struct Out {
+    answers: BufWriter<StdoutLock<'static>>,
+    colour: bool,
+    error_colour: bool,
+    json: bool,
+    width: usize,
+}
+
+impl Out {
+    /// Takes standard output.
+    pub(crate) fn new(colour: ColorChoice, json: bool) -> Self {
+        let stdout = io::stdout().lock();
+        Self {
+            colour: !json && coloured(colour, &stdout),
+            error_colour: coloured(colour, &io::stderr().lock()),
+            answers: BufWriter::with_capacity(64 << 10, stdout),
+            json,
+            width: columns(),
+        }
+    }
+
+    /// Whether answers are JSON.
+    pub(crate) fn json(&self) -> bool {
+        self.json
+    }
+
+    /// How many characters a line for people should have at most.
+    pub(crate) fn width(&self) -> usize {
+        self.width
+    }
+
+    /// A value in a style, where colours are wanted.
+    pub(crate) fn paint<T: fmt::Display>(&self, style: Style, value: T) -> Painted<T> {
+        Painted {
+            style: self.colour.then_some(style),
+            value,
+        }
+    }
+
+    /// Prints a value as JSON, on one line.
+    pub(crate) fn object(&mut self, value: &impl Serialize) -> io::Result<()> {
+        serde_json::to_writer(&mut self.answers, value)?;
+        self.answers.write_all(b"\n")
+    }
+
+    /// Says that something failed: as JSON with the answers if those are JSON, else to people.
+    pub(crate) fn error(&mut self, error: &leaflog::Error) -> io::Result<()> {
+        if self.json {
+            return self.object(&ErrorObject::of(error));
+        }
+        let mut text = error.to_string();
+        if let Some(cause) = std::error::Error::source(error) {
+            let cause = cause.to_string();
+            // The sentence mostly has the system's words already, without the number.
+            let words = cause.split(" (os error ").next().unwrap_or_default();
+            if !text.contains(words) {
+                text.push_str(": ");
+                text.push_str(&cause);
+            }
+        }
+        self.answers.flush()?;
+        self.complain(&text);
+        Ok(())
+    }
+
+    /// Tells people something that is no failure. Programs that read JSON find it in the answer.
+    pub(crate) fn note(&mut self, text: &str) -> io::Result<()> {
+        if self.json {
+            return Ok(());
+        }
+        self.warn(text)
+    }
+
+    /// Warns, whatever form the answers have.
+    pub(crate) fn warn(&mut self, text: &str) -> io::Result<()> {
+        self.answers.flush()?;
+        self.say(YELLOW, text);
+        Ok(())
+    }
+
+    /// A short line if there was damage to read around.
+    pub(crate) fn note_damage(&mut self, file: &Path, overview: &Overview) -> io::Result<()> {
+        if overview.report_count == 0 {
+            return Ok(());
+        }
+        let told = u64::try_from(overview.reports.len()).unwrap_or(u64::MAX);
+        let mut lines: Vec<u64> = overview.reports.iter().map(|report| report.line).collect();
+        lines.dedup();
+        let damage = match (told < overview.report_count, lines.len()) {
+            (true, _) => format!(
+                "damaged lines were read around, with {} reports",
+                count(overview.report_count)
+            ),
+            (false, 1) => "1 damaged line was read around".to_owned(),
+            (false, lines) => format!(
+                "{} were read around",
+                counted(u64::try_from(lines).unwrap_or(u64::MAX), "damaged line")
+            ),
+        };
+        self.note(&format!(
+            "{}: {damage} (leaflog info shows them)",
+            file.display()
+        ))
+    }
+
+    /// Says that something failed on standard error.
+    pub(crate) fn complain(&mut self, text: &str) {
+        self.say(RED, text);
+    }
+
+    /// One line on standard error; there is nobody left to tell if that fails.
+    fn say(&self, style: Style, text: &str) {
+        let name = Painted {
+            style: self.error_colour.then_some(style),
+            value: "leaflog:",
+        };
+        let _ = writeln!(io::stderr().lock(), "{name} {}", clean(text));
+    }
+}
+
+impl Write for Out {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.answers.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.answers.flush()
+    }
+}
+
+/// Whether a stream takes colours: what was asked for, else what it is and what NO_COLOR says.
+fn coloured(choice: ColorChoice, stream: &impl anstream::stream::RawStream) -> bool {
+    match choice {
+        ColorChoice::Always => true,
+        ColorChoice::Never => false,
+        ColorChoice::Auto => AutoStream::choice(stream) != anstream::ColorChoice::Never,
+    }
+}
+
+/// The width that the shell tells, if it does.
+fn columns() -> usize {
+    std::env::var("COLUMNS")
+        .ok()
+        .and_then(|columns| columns.parse().ok())
+        .filter(|columns| (20..=10_000).contains(columns))
+        .unwrap_or(WIDTH)
+}
+
+/// Whether progress may be drawn.
+pub(crate) fn stderr_is_terminal() -> bool {
+    io::stderr().is_terminal()
+}
+
+/// A value in a style.
+pub(crate) struct Painted<T> {
+    style: Option<Style>,
+    value: T,
+}
+
+impl<T: fmt::Display> fmt::Display for Painted<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.style {
+            None => self.value.fmt(f),
+            Some(style) => {
+                write!(f, "{style}")?;
+                self.value.fmt(f)?;
+                write!(f, "{style:#}")
+            }
+        }
+    }
+}
+
+/// A failure as JSON.
+#[derive(Serialize)]
+struct ErrorObject<'a> {
+    error: ErrorFields<'a>,
+}
+
+#[derive(Serialize)]
+struct ErrorFields<'a> {
+    code: &'static str,
+    message: &'a str,
+    path: Option<String>,
+    line: Option<u64>,
+    offset: Option<u64>,
+}
+
+impl<'a> ErrorObject<'a> {
+    fn of(error: &'a leaflog::Error) -> Self {
+        Self {
+            error: ErrorFields {
+                code: error.code().as_str(),
+                message: error.message(),
+                path: error.path().map(|path| path.display().to_string()),
+                line: error.line(),
+                offset: error.offset(),
+            },
+        }
+    }
+}

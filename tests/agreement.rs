@@ -1,0 +1,84 @@
+//! The indexed reader says what the naive replay says, on any log.
+
+mod support;
+
+use leaflog::{IndexMode, OpenOptions, Reading};
+use proptest::prelude::*;
+use support::{agree, logs};
+
+fn check(log: &[u8], salvage: bool) -> Result<(), String> {
+    let folder = tempfile::tempdir().map_err(|e| e.to_string())?;
+    let path = folder.path().join("session.jsonl");
+    std::fs::write(&path, log).map_err(|e| e.to_string())?;
+    for reading in [Reading::Map, Reading::Read] {
+        let options = OpenOptions::new().index(IndexMode::Memory).reading(reading);
+        agree::compare(&path, &options, salvage)?;
+    }
+    let options = OpenOptions::new().index(IndexMode::Always);
+    for state in ["no sidecar", "fresh sidecar"] {
+        agree::compare(&path, &options, salvage).map_err(|e| format!("{state}: {e}"))?;
+    }
+    match std::fs::read(&path) {
+        Ok(after) if after == log => Ok(()),
+        _ => Err("the log was changed".to_owned()),
+    }
+}
+
+fn checked(log: &[u8], salvage: bool) -> Result<(), TestCaseError> {
+    check(log, salvage).map_err(|difference| {
+        let smallest = logs::fewest_lines(log, |log| check(log, salvage).is_err());
+        let difference = check(&smallest, salvage).err().unwrap_or(difference);
+        TestCaseError::fail(format!("{}\n{difference}", logs::show(&smallest)))
+    })
+}
+
+#[test]
+fn the_corpus_reads_alike() {
+    for (name, log) in logs::corpus() {
+        for salvage in [false, true] {
+            if let Err(difference) = check(&log, salvage) {
+                panic!(
+                    "{name} (salvage {salvage}):\n{}\n{difference}",
+                    logs::show(&log)
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn the_handed_cases_read_alike() {
+    for file in std::fs::read_dir("tests/cases").expect("cases") {
+        let path = file.expect("case").path();
+        if path
+            .extension()
+            .is_some_and(|extension| extension == "jsonl")
+        {
+            let log = std::fs::read(&path).expect("readable");
+            for salvage in [false, true] {
+                if let Err(difference) = check(&log, salvage) {
+                    panic!("{}: {difference}", path.display());
+                }
+            }
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 400, max_shrink_iters: 200, ..ProptestConfig::default() })]
+
+    #[test]
+    fn any_log_reads_alike(log in logs::any_log()) {
+        checked(&log, false)?;
+    }
+
+    #[test]
+    fn any_log_reads_alike_with_salvage(log in logs::any_log()) {
+        checked(&log, true)?;
+    }
+
+    #[test]
+    fn a_clean_log_reads_alike(log in logs::clean_log()) {
+        checked(&log, false)?;
+    }
+}

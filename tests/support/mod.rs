@@ -1,0 +1,3 @@
+#![allow(dead_code, reason = "each test program uses a part of it")]
+pub mod agree;
+pub mod logs;
