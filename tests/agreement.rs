@@ -65,7 +65,7 @@ fn the_handed_cases_read_alike() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 400, max_shrink_iters: 200, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: ProptestConfig::default().cases.max(400), max_shrink_iters: 200, ..ProptestConfig::default() })]
 
     #[test]
     fn any_log_reads_alike(log in logs::any_log()) {

@@ -79,7 +79,7 @@ pub(crate) struct Common {
     #[arg(long)]
     pub(crate) strict: bool,
     /// Print JSON, and nothing else, on standard output; a failure prints
-    /// {"error":{code,message,path,line,offset}}
+    /// {"error": {code, message, path, line, offset}}
     #[arg(long)]
     pub(crate) json: bool,
 }

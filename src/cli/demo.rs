@@ -29,8 +29,8 @@ const LIVE: u64 = 200;
 ///
 /// Prints both times in milliseconds with what was read; the time through the index is the median of
 /// 15 rounds. The answers of both are compared, and a difference is a failure. With --json prints
-/// {entries,log_bytes,replay_ms,index_build_ms,index_bytes,resume_ms,ratio,live_messages,
-/// live_message_bytes,path}.
+/// {entries, log_bytes, replay_ms, index_build_ms, index_bytes, resume_ms, ratio, live_messages,
+/// live_message_bytes, path}; `path` is the folder if it was kept.
 #[derive(Debug, Args)]
 pub(crate) struct Demo {
     /// How many entries the session has; each is about 1 KB

@@ -9,7 +9,7 @@ use leaflog::Overview;
 use super::failure::Failure;
 use super::info::IndexObject;
 use super::out::{CYAN, DIM, Out, YELLOW};
-use super::text::{clean, count, counted, size, time};
+use super::text::{clean, count, counted, signed, size, time};
 use super::verify::{more, report_line};
 
 /// How many lanes, labels or kinds are listed.
@@ -104,8 +104,11 @@ fn totals(overview: &Overview, branches: Option<u64>, out: &mut Out) -> io::Resu
     line("messages", &count(stats.message_count), out)?;
     if stats.total_tokens != 0 || stats.cost_total != 0.0 {
         let tokens = format!(
-            "{} ({} cached, {} not), cost {}",
-            stats.total_tokens, stats.cached_tokens, stats.uncached_tokens, stats.cost_total
+            "{} ({} cached, {} not), cost {:.4}",
+            signed(stats.total_tokens),
+            signed(stats.cached_tokens),
+            signed(stats.uncached_tokens),
+            stats.cost_total
         );
         line("tokens", &tokens, out)?;
     }
@@ -131,11 +134,10 @@ fn totals(overview: &Overview, branches: Option<u64>, out: &mut Out) -> io::Resu
         line("branches", &count(branches), out)?;
     }
     line("lines", &count(overview.lines), out)?;
-    let bytes = format!(
-        "{} ({})",
-        size(overview.bytes),
-        counted(overview.bytes, "byte")
-    );
+    let bytes = match overview.bytes {
+        few @ ..1024 => counted(few, "byte"),
+        bytes => format!("{} ({})", size(bytes), counted(bytes, "byte")),
+    };
     line("size", &bytes, out)
 }
 

@@ -21,7 +21,7 @@ use super::text::{clean, count, counted, size};
 /// Write a synthetic session of a stated shape, the same bytes for the same options everywhere
 ///
 /// The session is valid by the rules of its format. An existing file is never written over. With
-/// --json prints {path,format,entries,lines,bytes,leaf}.
+/// --json prints {path, format, entries, lines, bytes, leaf}.
 #[derive(Debug, Args)]
 pub(crate) struct Generate {
     /// The file to make; `-` writes to standard output
@@ -45,7 +45,7 @@ pub(crate) struct Generate {
     /// About how many bytes of text a message has
     #[arg(long, value_name = "BYTES", default_value_t = 400)]
     payload: usize,
-    /// Print what was written as JSON, and a failure as {"error":{…}}
+    /// Print what was written as JSON, and a failure as {"error": {…}}
     #[arg(long)]
     pub(crate) json: bool,
 }

@@ -17,8 +17,8 @@ use super::text::{clean, counted, size};
 /// Build the sidecar index of logs, or bring it up to date
 ///
 /// Says of each file whether its index was fresh, extended by new lines, or rebuilt and why. With
-/// --json one object a line, {path,state,reason,lines_read,bytes,index_path}; `bytes` is the size of
-/// the index.
+/// --json one object a line, {path, state, reason, lines_read, bytes, index_path}; `bytes` is the
+/// size of the index.
 #[derive(Debug, Args)]
 pub(crate) struct Index {
     /// The logs

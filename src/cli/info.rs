@@ -18,7 +18,10 @@ use super::out::Out;
 /// Print what a session looks like: header, lanes, labels, totals, branches, index, damage
 ///
 /// For people the first 10 reports of damaged lines are listed, with --json the first 100; all are
-/// counted. Times are UTC, in JSON as RFC 3339; sizes are bytes.
+/// counted. Times are UTC, in JSON as RFC 3339; sizes are bytes. With --json {format, session_id,
+/// cwd, created, parent, name, leaf, lanes, labels, open_operations, stats, entries, records, lines,
+/// bytes, index: {state, reason, bytes}, reports: [{line, offset, code, skipped, detail}],
+/// report_count}.
 #[derive(Debug, Args)]
 pub(crate) struct Info {
     /// The log

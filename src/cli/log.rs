@@ -16,13 +16,13 @@ use super::out::{CYAN, DIM, Out};
 use super::text::clean;
 
 /// Columns of the number, the kind and the id where they are not longer.
-const COLUMNS: (usize, usize, usize) = (7, 22, 10);
+const COLUMNS: (usize, usize, usize) = (7, 25, 10);
 
 /// Print the kept lines of a session in order: number, kind, id, and what they say
 ///
 /// The number is the `seq` of pi-v4, and else the place among the kept lines. With --json one object
-/// a line, {seq,kind,id,line,offset,raw}: the line counted from 1, the offset in bytes from the start
-/// of the file to the object, which `raw` holds as it is stored.
+/// a line, {seq, kind, id, line, offset, raw}: the line counted from 1, the offset in bytes from the
+/// start of the file to the object, which `raw` holds as it is stored.
 #[derive(Debug, Args)]
 pub(crate) struct Log {
     /// The log

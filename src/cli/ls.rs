@@ -23,7 +23,7 @@ const MOST_CWD: usize = 32;
 ///
 /// Looks at the files *.jsonl in a folder and in the folders right inside it. Files that cannot be
 /// read are warned of on standard error, and are no failure. Times are UTC. With --json one object a
-/// line, {id,path,format,cwd,name,title,created,updated,message_count,bytes,damaged}.
+/// line, {id, path, format, cwd, name, title, created, updated, message_count, bytes, damaged}.
 #[derive(Debug, Args)]
 pub(crate) struct Ls {
     /// Folders, or single logs

@@ -47,12 +47,17 @@ fn page(program: &Command) -> io::Result<Vec<u8>> {
 
 /// One command: its parts are sections of their own pages, and come one level lower here.
 fn section(command: &Command, roff: &mut Vec<u8>) -> io::Result<()> {
-    let page = Page::new(command.clone());
+    // What every command has is told once, at the top.
+    let told = ["color", "help"];
+    let command = told.into_iter().fold(command.clone(), |command, name| {
+        command.mut_arg(name, |arg| arg.hide(true))
+    });
+    let name = command.get_name().to_uppercase();
+    let page = Page::new(command);
     let mut parts = Vec::new();
     page.render_synopsis_section(&mut parts)?;
     page.render_description_section(&mut parts)?;
     page.render_options_section(&mut parts)?;
-    let name = command.get_name().to_uppercase();
     writeln!(roff, ".SH \"LEAFLOG {name}\"")?;
     for line in parts.split_inclusive(|byte| *byte == b'\n') {
         match line.strip_prefix(b".SH ") {

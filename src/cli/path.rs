@@ -15,6 +15,8 @@ use super::out::Out;
 use super::text::clean;
 
 /// Print the ids from the root to an entry, one a line
+///
+/// With --json {leaf, ids}.
 #[derive(Debug, Args)]
 pub(crate) struct Path {
     /// The log

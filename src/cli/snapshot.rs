@@ -20,7 +20,8 @@ use super::text::{clean, counted};
 ///
 /// For people a line about the session, then each message, oldest first, as its role and the first
 /// line of its text, cut to the width of the terminal (COLUMNS, else 100). With --json the messages
-/// are printed whole, as they are stored.
+/// are printed whole, as they are stored: {format, session_id, lane, leaf, name, messages, model,
+/// reasoning_effort, plan, goal, active_tools, path_entries, salvaged}.
 #[derive(Debug, Args)]
 pub(crate) struct Snapshot {
     /// The log
@@ -54,7 +55,7 @@ impl Snapshot {
         people(&snapshot, out)?;
         out.note_damage(&self.file, &source.overview())?;
         if snapshot.salvaged {
-            let kept = counted(snapshot.path_entries, "entry").replace("entrys", "entries");
+            let kept = counted(snapshot.path_entries, "entry");
             out.note(&format!(
                 "{}: the path is not whole; the {kept} behind its break are shown",
                 self.file.display()
@@ -85,7 +86,7 @@ fn people(snapshot: &leaflog::Snapshot, out: &mut Out) -> io::Result<()> {
     }
     let messages = u64::try_from(snapshot.messages.len()).unwrap_or(u64::MAX);
     facts.push(counted(messages, "message"));
-    facts.push(counted(snapshot.path_entries, "path entry").replace("entrys", "entries"));
+    facts.push(counted(snapshot.path_entries, "path entry"));
     let id = out.paint(BOLD, clean(&snapshot.session_id)).to_string();
     let rest = out.paint(DIM, facts.join(", ")).to_string();
     writeln!(out, "{} {id} {rest}", snapshot.format)?;

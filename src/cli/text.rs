@@ -110,10 +110,20 @@ pub(crate) fn count(number: u64) -> String {
     text
 }
 
-/// A count with its noun, `s` added where it is not one.
+/// A number that may be negative, with commas between its thousands.
+pub(crate) fn signed(number: i64) -> String {
+    let sign = if number < 0 { "-" } else { "" };
+    format!("{sign}{}", count(number.unsigned_abs()))
+}
+
+/// A count with its noun, in the plural where it is not one.
 pub(crate) fn counted(number: u64, noun: &str) -> String {
-    let plural = if number == 1 { "" } else { "s" };
-    format!("{} {noun}{plural}", count(number))
+    let number_text = count(number);
+    match noun.strip_suffix("ry") {
+        _ if number == 1 => format!("{number_text} {noun}"),
+        Some(stem) => format!("{number_text} {stem}ries"),
+        None => format!("{number_text} {noun}s"),
+    }
 }
 
 /// A time in milliseconds since 1970 as `2026-07-14 09:00:00`, in UTC.
@@ -157,6 +167,8 @@ mod tests {
         assert_eq!(count(1_234_567), "1,234,567");
         assert_eq!(counted(1, "line"), "1 line");
         assert_eq!(counted(1000, "line"), "1,000 lines");
+        assert_eq!(counted(2, "entry"), "2 entries");
+        assert_eq!(signed(-1_234), "-1,234");
         assert_eq!(time(1_784_019_600_000), "2026-07-14 09:00:00");
     }
 }

@@ -20,8 +20,8 @@ use super::text::{clean, count, counted};
 ///
 /// The path to the current leaf runs straight down at the left, branches stand to its right above
 /// what goes on. Entries that only lead on are folded into one line; those with a label, a lane, a
-/// branch or the current leaf are shown. With --json {leaf,nodes:[{id,parent,role,kind,label,lanes,
-/// leaf}]}, in the order of the file.
+/// branch or the current leaf are shown. With --json {leaf, nodes: [{id, parent, role, kind, label,
+/// lanes, leaf}]}, in the order of the file; `kind` is message, compaction or other.
 #[derive(Debug, Args)]
 pub(crate) struct Tree {
     /// The log
@@ -105,7 +105,7 @@ fn draw(nodes: &[TreeNode], marks: &Marks<'_>, out: &mut Out) -> io::Result<()> 
                 column(level, false, out)?;
                 let compactions = match tallied {
                     0 => String::new(),
-                    tallied => format!(", {} of them", counted(tallied, "compaction")),
+                    tallied => format!(" ({})", counted(tallied, "compaction")),
                 };
                 let text = format!("… {} entries{compactions} …", count(entries));
                 let text = out.paint(DIM, text).to_string();

@@ -18,8 +18,8 @@ use super::text::{clean, count, counted, size};
 ///
 /// Exits with 1 if anything is wrong: a damaged line, a path that is not whole, an index that does
 /// not say what the log says. The first 100 damaged lines and the first 100 other problems are
-/// listed, all are counted. With --json one object a file,
-/// {path,ok,lines,bytes,entries,leaves,index_checked,reports,report_count,problems,problem_count}.
+/// listed, all are counted. With --json one object a file, {path, ok, lines, bytes, entries, leaves,
+/// index_checked, reports, report_count, problems, problem_count}.
 #[derive(Debug, Args)]
 pub(crate) struct Verify {
     /// The logs
