@@ -71,7 +71,9 @@ fn main() {
                 let t = Instant::now();
                 let mut n = 0usize;
                 let mut tape = simd_json::Tape::null();
-                for line in data.split(|b| *b == b'\n') {
+                let mut prev = 0;
+            for end in memchr::memchr_iter(b'\n', &data) {
+                let line = &data[prev..end]; prev = end + 1;
                     if line.is_empty() {
                         continue;
                     }

@@ -1,7 +1,6 @@
 //! What can end a command early: a failure of the library, output that cannot be written, or
 //! arguments that contradict each other. It says nothing itself; `out` prints it.
 
-use std::fmt;
 use std::io;
 
 /// Why a command ended early.
@@ -24,15 +23,5 @@ impl From<leaflog::Error> for Failure {
 impl From<io::Error> for Failure {
     fn from(error: io::Error) -> Self {
         Self::Output(error)
-    }
-}
-
-impl fmt::Display for Failure {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Session(error) => error.fmt(f),
-            Self::Output(error) => error.fmt(f),
-            Self::Usage(error) => error.fmt(f),
-        }
     }
 }

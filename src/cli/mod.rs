@@ -66,25 +66,24 @@ fn dispatch(command: Command, out: &mut Out) -> Result<Exit, Failure> {
 
 /// Says what went wrong, and writes out what is still held back.
 fn settle(result: Result<Exit, Failure>, out: &mut Out) -> Exit {
-    let told = match result {
-        Ok(exit) => out.flush().map(|()| exit),
-        Err(Failure::Session(error)) => out
-            .error(&error)
-            .and_then(|()| out.flush())
-            .map(|()| Exit::Failed),
-        Err(Failure::Output(error)) => Err(error),
+    let (exit, told) = match result {
+        Ok(exit) => (exit, out.flush()),
+        Err(Failure::Session(error)) => {
+            let told = out.error(&error).and_then(|()| out.flush());
+            (Exit::Failed, told)
+        }
+        Err(Failure::Output(error)) => (Exit::Done, Err(error)),
         Err(Failure::Usage(error)) => return usage(&error),
     };
-    told.unwrap_or_else(|error| unwritten(&error, out))
-}
-
-/// Output that could not be written. Whoever closed the pipe has seen enough.
-fn unwritten(error: &io::Error, out: &mut Out) -> Exit {
-    if error.kind() == io::ErrorKind::BrokenPipe {
-        return Exit::Done;
+    match told {
+        Ok(()) => exit,
+        // Whoever closed the pipe has seen enough.
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => exit,
+        Err(error) => {
+            out.complain(&format!("cannot write to standard output: {error}"));
+            Exit::Failed
+        }
     }
-    out.complain(&format!("cannot write to standard output: {error}"));
-    Exit::Failed
 }
 
 /// Help and version texts, and complaints about arguments. A closed pipe is no reason to say more.

@@ -46,7 +46,8 @@ impl Opening {
             salvage,
         };
         let _spinner = Spinner::new("reading the whole log");
-        Ok(Source::Replayed(Replay::open(file, options)?))
+        let replay = Replay::open(file, options)?;
+        Ok(Source::Replayed(Box::new(replay)))
     }
 }
 
@@ -66,7 +67,7 @@ pub(crate) enum Source {
     /// Answers come through the index.
     Indexed(Session),
     /// Answers come from the whole log.
-    Replayed(Replay),
+    Replayed(Box<Replay>),
 }
 
 impl Source {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use rkyv::util::AlignedVec;
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::columns::{Columns, NONE, pack_time};
+use super::columns::{Columns, NONE};
 use super::draft::{At, Draft, ObjectPlace};
 use super::frame::{ANCHOR, FrameHeader, IRREGULAR, SALVAGED, TAIL, format_number};
 use super::ids;
@@ -222,9 +222,9 @@ impl<'l, 'i, 'p> Scan<'l, 'i, 'p> {
                 let first_text = draft.summary.first_message.is_none();
                 let kept = &mut self.kept;
                 let done = parser.parse(lines.padded(line), line.len, |document| {
-                    let meaning = interpret(format, document.root(), first_text);
+                    let mut meaning = interpret(format, document.root(), first_text);
                     let place = place_of(document, &meaning, format, line.offset, line.len);
-                    draft.add(meaning, place, at, kept);
+                    draft.add(&mut meaning, place, at, kept);
                 });
                 if done.is_some() {
                     return Ok(());
@@ -273,13 +273,13 @@ impl<'l, 'i, 'p> Scan<'l, 'i, 'p> {
                 continue;
             }
             if let Some(draft) = &mut self.draft {
-                let meaning = interpret(
+                let mut meaning = interpret(
                     draft.format,
                     document.root(),
                     draft.summary.first_message.is_none(),
                 );
                 let place = place_of(&document, &meaning, draft.format, start, object.len());
-                draft.add(meaning, place, at, &mut self.kept);
+                draft.add(&mut meaning, place, at, &mut self.kept);
             }
         }
         Ok(())
@@ -337,7 +337,7 @@ impl<'l, 'i, 'p> Scan<'l, 'i, 'p> {
             return Err(Stop::Trouble(Trouble::Log(too_many(log))));
         }
         draft.summary.lines = lines;
-        let links = link(&mut draft, before, seed)?;
+        let mut links = link(&mut draft, before, seed)?;
         draft.finish_summary();
         let reports = std::mem::take(&mut draft.reports);
         draft.summary.add_reports(reports.kept, &reports.counts);
@@ -358,9 +358,9 @@ impl<'l, 'i, 'p> Scan<'l, 'i, 'p> {
         (header.head_hash, header.tail_hash) =
             anchors(log, end).map_err(|e| Stop::Trouble(e.into()))?;
         header.before = segments.last().map_or(0, |last| last.header_hash);
-        let layout = Layout {
-            draft: &draft,
-            links: &links,
+        let mut layout = Layout {
+            draft: &mut draft,
+            links: &mut links,
             start,
             end,
             log_hash,
@@ -447,26 +447,23 @@ fn place_of(
 
 /// The columns of the new slots, cut into segments.
 struct Layout<'d> {
-    draft: &'d Draft,
-    links: &'d Links,
+    draft: &'d mut Draft,
+    links: &'d mut Links,
     start: u64,
     end: u64,
     log_hash: u64,
 }
 
 impl Layout<'_> {
-    fn frames(&self, mut header: FrameHeader) -> Result<Vec<Arc<Segment>>, Stop> {
+    fn frames(&mut self, mut header: FrameHeader) -> Result<Vec<Arc<Segment>>, Stop> {
         let mut frames = Vec::new();
         let slots = self.draft.slots();
         let mut from = 0;
+        let mut log_start = self.start;
         loop {
-            let log_start = if from == 0 {
-                self.start
-            } else {
-                self.draft.start.get(from).copied().unwrap_or(0)
-            };
             let to = self.cut(from, log_start);
             let last = to == slots;
+            let next_start = self.draft.start.get(to).copied().unwrap_or(self.end);
             let mut columns = self.columns(from..to, log_start);
             if from == 0 {
                 columns.rows = self.links.rows.as_flattened().to_vec();
@@ -476,7 +473,7 @@ impl Layout<'_> {
                 header.rows = 0;
             }
             if last {
-                columns.wanted.clone_from(&self.links.wanted);
+                columns.wanted = std::mem::take(&mut self.links.wanted);
                 columns.hash_end.push(self.end);
                 columns.hash.push(self.log_hash);
             }
@@ -484,10 +481,7 @@ impl Layout<'_> {
             part.log_start = log_start;
             part.first_slot = u64::from(self.draft.base) + len64(from);
             part.slots = len64(to - from);
-            part.log_end = self.end;
-            if !last {
-                part.log_end = self.draft.start.get(to).copied().unwrap_or(self.end);
-            }
+            part.log_end = if last { self.end } else { next_start };
             let summary = last.then_some(&self.draft.summary);
             let bytes = Segment::encode(part, &columns, summary).ok_or(Damaged)?;
             let segment = segment_of(bytes)?;
@@ -497,6 +491,7 @@ impl Layout<'_> {
                 return Ok(frames);
             }
             from = to;
+            log_start = next_start;
         }
     }
 
@@ -509,53 +504,50 @@ impl Layout<'_> {
         from + fitting.max(usize::from(!starts.is_empty()))
     }
 
-    fn columns(&self, range: std::ops::Range<usize>, log_start: u64) -> Columns {
-        let draft = self.draft;
-        let first = draft.base.saturating_add(narrow(range.start));
-        let mut columns = Columns {
-            parent: part(&self.links.parent, &range),
-            row: part(&self.links.row, &range),
-            depth: part(&self.links.depth, &range),
-            id_at: part(&draft.id_at, &range),
-            payload_at: part(&draft.payload_at, &range),
-            lane: part(&draft.lane, &range),
-            id_len: part(&draft.id_len, &range),
-            payload_tail: part(&draft.payload_tail, &range),
-            ..Columns::default()
-        };
-        columns.tag = if self.links.tag.is_empty() {
-            vec![0; range.len()]
-        } else {
-            part(&self.links.tag, &range)
-        };
+    fn columns(&mut self, range: std::ops::Range<usize>, log_start: u64) -> Columns {
+        let first = self.draft.base.saturating_add(narrow(range.start));
+        let mut columns = Columns::default();
         columns.table = vec![NONE; ids::table_len(range.len())];
+        columns.start.reserve(range.len());
         for number in range.clone() {
-            let local = narrow(number - range.start);
-            let slot = first.saturating_add(local);
-            let start = draft.start.get(number).copied().unwrap_or(0) - log_start;
+            let start = self.draft.start.get(number).copied().unwrap_or(0) - log_start;
             columns.start.push(u32::try_from(start).unwrap_or(u32::MAX));
-            let len = draft.len.get(number).copied().unwrap_or(0);
-            let short = u32::try_from(len).unwrap_or(u32::MAX);
-            if short == u32::MAX {
-                columns.long_slot.push(slot);
-                columns.long_len.push(len);
-            }
-            columns.len.push(short);
-            columns
-                .kind
-                .push(draft.kind.get(number).map_or(0, |kind| kind.number()));
-            let flags = draft.flags.get(number).copied().unwrap_or_default();
-            columns.flags.push(flags.0);
-            let (low, high) = pack_time(draft.time.get(number).copied().flatten());
-            columns.time_low.push(low);
-            columns.time_high.push(high);
-            if !flags.has(super::columns::Flags::OVERRIDDEN)
+            if !self
+                .draft
+                .has_flag(number, super::columns::Flags::OVERRIDDEN)
                 && let Some(&tag) = self.links.tag.get(number)
             {
-                ids::insert(&mut columns.table, tag, local);
+                ids::insert(&mut columns.table, tag, narrow(number - range.start));
             }
         }
+        for &(number, len) in self
+            .draft
+            .long
+            .iter()
+            .filter(|(number, _)| range.contains(number))
+        {
+            columns
+                .long_slot
+                .push(self.draft.base.saturating_add(narrow(number)));
+            columns.long_len.push(len);
+        }
         self.sequence(&mut columns, first, narrow(range.len()));
+        let (draft, links) = (&mut *self.draft, &mut *self.links);
+        columns.tag = part(&mut links.tag, &range);
+        columns.tag.resize(range.len(), 0);
+        columns.parent = part(&mut links.parent, &range);
+        columns.row = part(&mut links.row, &range);
+        columns.depth = part(&mut links.depth, &range);
+        columns.len = part(&mut draft.len, &range);
+        columns.time_low = part(&mut draft.time_low, &range);
+        columns.time_high = part(&mut draft.time_high, &range);
+        columns.kind = part(&mut draft.kind, &range);
+        columns.flags = part(&mut draft.flags, &range);
+        columns.id_at = part(&mut draft.id_at, &range);
+        columns.payload_at = part(&mut draft.payload_at, &range);
+        columns.lane = part(&mut draft.lane, &range);
+        columns.id_len = part(&mut draft.id_len, &range);
+        columns.payload_tail = part(&mut draft.payload_tail, &range);
         columns
     }
 
@@ -584,7 +576,11 @@ pub(super) fn segment_of(bytes: AlignedVec) -> Result<Segment, Damaged> {
     Segment::decode(Backing::Owned(Arc::new(bytes)), 0).ok_or(Damaged)
 }
 
-fn part<T: Clone>(column: &[T], range: &std::ops::Range<usize>) -> Vec<T> {
+/// A part of a column; the column itself, without copying it, where that is all of it.
+fn part<T: Clone>(column: &mut Vec<T>, range: &std::ops::Range<usize>) -> Vec<T> {
+    if range.start == 0 && range.end == column.len() {
+        return std::mem::take(column);
+    }
     column.get(range.clone()).unwrap_or_default().to_vec()
 }
 

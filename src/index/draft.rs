@@ -3,21 +3,21 @@
 
 use ahash::AHashMap;
 
-use super::columns::{Flags, LOOK8, LOOK16};
+use super::columns::{Flags, LOOK8, LOOK16, pack_time};
 use super::summary::{LaneRow, Summary};
-use super::view::{Slot, class_of, made_up_id};
+use super::view::{Slot, made_up_id};
 use crate::format::{Entry, Fact, Kind, Meaning, Mutation, Record, Sequence, State, Usage};
 use crate::log::Finding;
 use crate::model::{Format, MAX_REPORTS, Report, ReportCode};
 
-/// Who the parent of a new entry is, as far as its line tells.
+/// Who the parent of a new entry is, as far as its line tells: nobody, the slot right before it, or
+/// else a place in [`Draft::names`]. A number, since there are as many as there are lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum ParentRef {
-    None,
-    /// The slot right before it.
-    Before,
-    /// A place in [`Draft::names`].
-    Named(u32),
+pub(super) struct ParentRef(pub(super) u32);
+
+impl ParentRef {
+    pub(super) const NOBODY: Self = Self(u32::MAX);
+    pub(super) const BEFORE: Self = Self(u32::MAX - 1);
 }
 
 /// Where a line stands, for reports.
@@ -93,11 +93,18 @@ pub(super) struct Draft {
     pub(super) format: Format,
     pub(super) base: Slot,
     pub(super) start: Vec<u64>,
-    pub(super) len: Vec<u64>,
-    pub(super) at: Vec<At>,
-    pub(super) kind: Vec<Kind>,
-    pub(super) flags: Vec<Flags>,
-    pub(super) time: Vec<Option<i64>>,
+    /// All ones: in `long`.
+    pub(super) len: Vec<u32>,
+    pub(super) long: Vec<(usize, u64)>,
+    /// Lines counted from the one before the draft's first.
+    line: Vec<u32>,
+    /// Line starts of objects that do not stand at their line's start.
+    line_starts: AHashMap<usize, u64>,
+    first_line: u64,
+    pub(super) kind: Vec<u8>,
+    pub(super) flags: Vec<u16>,
+    pub(super) time_low: Vec<u32>,
+    pub(super) time_high: Vec<u16>,
     pub(super) lane: Vec<u16>,
     pub(super) id_at: Vec<u16>,
     pub(super) id_len: Vec<u8>,
@@ -190,10 +197,14 @@ impl Draft {
             base,
             start: Vec::new(),
             len: Vec::new(),
-            at: Vec::new(),
+            long: Vec::new(),
+            line: Vec::new(),
+            line_starts: AHashMap::new(),
+            first_line: before.map_or(0, |summary| summary.lines),
             kind: Vec::new(),
             flags: Vec::new(),
-            time: Vec::new(),
+            time_low: Vec::new(),
+            time_high: Vec::new(),
             lane: Vec::new(),
             id_at: Vec::new(),
             id_len: Vec::new(),
@@ -234,6 +245,35 @@ impl Draft {
         draft
     }
 
+    /// Where the line of a new slot stands.
+    pub(super) fn at(&self, number: usize) -> Option<At> {
+        let line = self.first_line + u64::from(*self.line.get(number)?);
+        let offset = match self.line_starts.get(&number) {
+            Some(&start) => start,
+            None => *self.start.get(number)?,
+        };
+        Some(At { line, offset })
+    }
+
+    /// Whether a new slot is a record or an entry.
+    pub(super) fn is_record(&self, number: usize) -> bool {
+        self.kind
+            .get(number)
+            .is_some_and(|&kind| kind >= Kind::OtherRecord.number())
+    }
+
+    pub(super) fn has_flag(&self, number: usize, flag: Flags) -> bool {
+        self.flags
+            .get(number)
+            .is_some_and(|&flags| Flags(flags).has(flag))
+    }
+
+    pub(super) fn set_flag(&mut self, number: usize, flag: Flags) {
+        if let Some(flags) = self.flags.get_mut(number) {
+            *flags |= flag.0;
+        }
+    }
+
     /// New entries and records.
     pub(super) fn slots(&self) -> usize {
         self.start.len()
@@ -242,15 +282,15 @@ impl Draft {
     /// Takes in what an object means.
     pub(super) fn add(
         &mut self,
-        meaning: Meaning<'_>,
+        meaning: &mut Meaning<'_>,
         place: ObjectPlace,
         at: At,
         kept: &mut usize,
     ) {
-        for finding in meaning.findings {
+        for finding in meaning.findings.drain(..) {
             self.reports.add(at, finding, kept);
         }
-        let Some(mutation) = meaning.mutation else {
+        let Some(mutation) = &mut meaning.mutation else {
             return;
         };
         let seq = self.sequence(meaning.sequence, at, kept);
@@ -259,30 +299,29 @@ impl Draft {
             Mutation::Record(record) => self.record(record, place, at, seq, kept),
             Mutation::Lane { lane, leaf } => {
                 self.count("lane");
-                if let Some(leaf) = &leaf {
+                if let Some(leaf) = leaf {
                     let detail =
                         format!("lane `{lane}` is put on `{leaf}`, which no entry has as its id");
                     self.want(leaf, at, detail);
                 }
-                self.set_lane(
-                    &lane,
-                    leaf.map_or(LaneLeaf::None, |leaf| LaneLeaf::Id(leaf.into_owned())),
-                );
+                let leaf = leaf.take().map(std::borrow::Cow::into_owned);
+                self.set_lane(lane, leaf.map_or(LaneLeaf::None, LaneLeaf::Id));
             }
             Mutation::Fact(fact) => {
-                match &fact {
+                match fact {
                     Fact::Name(_) => self.count("fact/name"),
                     Fact::Label { .. } => self.count("fact/label"),
                     Fact::Other { name } => self.count_owned(format!("fact/{name}")),
                 }
-                if let Fact::Label { target, .. } = &fact {
+                if let Fact::Label { target, .. } = fact {
                     let detail =
                         format!("a label is put on `{target}`, which no entry has as its id");
                     self.want(target, at, detail);
                 }
+                let fact = std::mem::replace(fact, Fact::Name(None));
                 self.fact(fact);
             }
-            Mutation::Other { kind } => self.count(&kind),
+            Mutation::Other { kind } => self.count(kind),
         }
     }
 
@@ -346,7 +385,14 @@ impl Draft {
         }
     }
 
-    fn entry(&mut self, entry: Entry<'_>, place: ObjectPlace, at: At, seq: u64, kept: &mut usize) {
+    fn entry(
+        &mut self,
+        entry: &mut Entry<'_>,
+        place: ObjectPlace,
+        at: At,
+        seq: u64,
+        kept: &mut usize,
+    ) {
         self.count(&entry.kind_name);
         let number = self.slots();
         let kind = entry.kind();
@@ -373,9 +419,9 @@ impl Draft {
                 self.models.push((number, model));
             }
             if self.summary.first_message.is_none() {
-                self.summary.first_message = entry.first_text;
+                self.summary.first_message = entry.first_text.take();
             }
-            if let Some(fact) = entry.fact {
+            if let Some(fact) = entry.fact.take() {
                 self.fact(fact);
             }
         }
@@ -396,7 +442,7 @@ impl Draft {
 
     fn record(
         &mut self,
-        record: Record<'_>,
+        record: &Record<'_>,
         place: ObjectPlace,
         at: At,
         seq: u64,
@@ -449,10 +495,13 @@ impl Draft {
             .lane
             .as_deref()
             .map_or(LOOK16, |lane| self.name_number(lane));
-        let run = record.run.filter(|_| record.kind != Kind::OperationStarted);
+        let run = record
+            .run
+            .as_deref()
+            .filter(|_| record.kind != Kind::OperationStarted);
         let parent = match run {
-            None => ParentRef::None,
-            Some(run) => self.named(&run),
+            None => ParentRef::NOBODY,
+            Some(run) => self.named(run),
         };
         self.sets.push(None);
         self.parent.push(parent);
@@ -508,32 +557,42 @@ impl Draft {
             self.next_seq_of_run = seq + 1;
             self.lane.push(lane);
         }
+        let number = self.slots();
+        let len = u32::try_from(place.len).unwrap_or(u32::MAX);
+        if len == u32::MAX {
+            self.long.push((number, place.len));
+        }
+        if place.start != at.offset {
+            self.line_starts.insert(number, at.offset);
+        }
+        let line = at.line.saturating_sub(self.first_line);
+        self.line.push(u32::try_from(line).unwrap_or(u32::MAX));
         self.start.push(place.start);
-        self.len.push(place.len);
-        self.at.push(at);
-        self.kind.push(kind);
-        self.flags.push(flags);
-        self.time.push(time);
+        self.len.push(len);
+        self.kind.push(kind.number());
+        self.flags.push(flags.0);
+        let (low, high) = pack_time(time);
+        self.time_low.push(low);
+        self.time_high.push(high);
     }
 
     fn parent_ref(&mut self, parent: Option<&str>) -> ParentRef {
         if self.format == Format::PiV1 {
             return if self.slots() == 0 && self.base == 0 {
-                ParentRef::None
+                ParentRef::NOBODY
             } else {
-                ParentRef::Before
+                ParentRef::BEFORE
             };
         }
         let Some(parent) = parent else {
-            return ParentRef::None;
+            return ParentRef::NOBODY;
         };
         let before = self.slots().checked_sub(1);
         let is_before = before.is_some_and(|before| {
-            self.ids.get(before) == parent.as_bytes()
-                && self.kind.get(before).is_some_and(|kind| !kind.is_record())
+            self.ids.get(before) == parent.as_bytes() && !self.is_record(before)
         });
         if is_before {
-            ParentRef::Before
+            ParentRef::BEFORE
         } else {
             self.named(parent)
         }
@@ -542,7 +601,7 @@ impl Draft {
     fn named(&mut self, id: &str) -> ParentRef {
         let number = u32::try_from(self.names.len()).unwrap_or(u32::MAX);
         self.names.push(id);
-        ParentRef::Named(number)
+        ParentRef(number)
     }
 
     /// The place of a lane among the lanes, if it exists.
@@ -617,7 +676,7 @@ impl Draft {
             LaneLeaf::None => parent_id.is_none(),
             LaneLeaf::New(leaf) => {
                 // The common case needs no comparison of texts.
-                (parent == ParentRef::Before && leaf + 1 == number)
+                (parent == ParentRef::BEFORE && leaf + 1 == number)
                     || parent_id.is_some_and(|parent| self.ids.get(*leaf) == parent.as_bytes())
             }
             LaneLeaf::Id(leaf) => parent_id == Some(leaf.as_str()),
@@ -640,12 +699,6 @@ impl Draft {
         }
     }
 
-    /// Whether two new slots have the same kind of id.
-    pub(super) fn same_class(&self, one: usize, other: usize) -> bool {
-        let class = |number: usize| self.kind.get(number).map(|&kind| class_of(kind));
-        class(one) == class(other)
-    }
-
     /// Writes what was kept aside back into the summary.
     pub(super) fn finish_summary(&mut self) {
         let lanes = std::mem::take(&mut self.lanes);
@@ -660,9 +713,7 @@ impl Draft {
             *self.kinds.entry(format!("record/{kind}")).or_insert(0) += count;
         }
         self.summary.kinds = std::mem::take(&mut self.kinds).into_iter().collect();
-        let last = (0..self.slots())
-            .rev()
-            .find(|&n| self.kind.get(n).is_some_and(|kind| !kind.is_record()));
+        let last = (0..self.slots()).rev().find(|&n| !self.is_record(n));
         if let Some(last) = last {
             self.summary.last_entry = Some(if self.format == Format::PiV1 {
                 made_up_id(

@@ -5,7 +5,7 @@ use super::columns::{Flags, NONE, ROOT, ROW_WIDTH};
 use super::draft::{Draft, ParentRef};
 use super::ids::{self, Class};
 use super::segment::Damaged;
-use super::view::{Index, Slot, Trouble, class_of};
+use super::view::{Index, Slot, Trouble};
 use crate::format::{Kind, State, parent_key};
 use crate::log::{Finding, LogFile};
 use crate::model::{Format, ReportCode};
@@ -113,10 +113,11 @@ impl Linker<'_, '_> {
     }
 
     fn class(&self, number: usize) -> Class {
-        self.draft
-            .kind
-            .get(number)
-            .map_or(Class::Entry, |&kind| class_of(kind))
+        if self.draft.is_record(number) {
+            Class::Record
+        } else {
+            Class::Entry
+        }
     }
 
     fn hash_ids(&mut self) {
@@ -151,9 +152,7 @@ impl Linker<'_, '_> {
             if let Some(earlier) = earlier {
                 let entry = self.class(number) == Class::Entry;
                 self.links.irregular |= entry;
-                if let Some(flags) = self.draft.flags.get_mut(earlier) {
-                    flags.set(Flags::OVERRIDDEN, true);
-                }
+                self.draft.set_flag(earlier, Flags::OVERRIDDEN);
             } else if self.draft.format.has_lanes() {
                 again = self.other_class_has(number, &mut cross)?;
             }
@@ -183,7 +182,7 @@ impl Linker<'_, '_> {
             let there = usize::try_from(place).ok()?;
             if self.links.tag.get(there) == Some(&tag)
                 && self.draft.ids.get(there) == self.draft.ids.get(number)
-                && self.draft.same_class(there, number)
+                && self.class(there) == self.class(number)
             {
                 *self.table.get_mut(at)? = local;
                 return Some(there);
@@ -250,27 +249,26 @@ impl Linker<'_, '_> {
     }
 
     fn report(&mut self, number: usize, finding: Finding, kept: &mut usize) {
-        if let Some(&at) = self.draft.at.get(number) {
+        if let Some(at) = self.draft.at(number) {
             self.draft.reports.add(at, finding, kept);
         }
     }
 
     fn is_overridden(&self, slot: Slot) -> bool {
-        let flags = self
-            .number(slot)
-            .and_then(|number| self.draft.flags.get(number));
-        flags.is_some_and(|flags| flags.has(Flags::OVERRIDDEN))
+        self.number(slot)
+            .is_some_and(|number| self.draft.has_flag(number, Flags::OVERRIDDEN))
     }
 
     fn find_parents(&mut self) -> Result<(), Stop> {
         let slots = self.draft.slots();
         let mut parents = Vec::with_capacity(slots);
         let mut kept = 0;
+        let mut last: Option<(usize, Class, Option<Slot>)> = None;
         for number in 0..slots {
             let class = self.class(number);
-            let parent = match self.draft.parent.get(number) {
-                None | Some(ParentRef::None) => NONE,
-                Some(ParentRef::Before) => {
+            let parent = match self.draft.parent.get(number).copied() {
+                None | Some(ParentRef::NOBODY) => NONE,
+                Some(ParentRef::BEFORE) => {
                     let before = self.slot(number).saturating_sub(1);
                     if self.is_overridden(before) {
                         let id = number
@@ -282,10 +280,20 @@ impl Linker<'_, '_> {
                         before
                     }
                 }
-                Some(&ParentRef::Named(name)) => {
+                Some(ParentRef(name)) => {
                     let name = usize::try_from(name).unwrap_or(usize::MAX);
                     let id = self.draft.names.get(name);
-                    match self.find(id, class)? {
+                    // The records of an operation follow each other and name the same start.
+                    let found = match &last {
+                        Some((last_name, last_class, found))
+                            if *last_class == class && self.draft.names.get(*last_name) == id =>
+                        {
+                            *found
+                        }
+                        _ => self.find(id, class)?,
+                    };
+                    last = Some((name, class, found));
+                    match found {
                         Some(slot) => slot,
                         None if class == Class::Entry => {
                             let hash = ids::hash(id, self.seed, Class::Entry);
@@ -308,14 +316,8 @@ impl Linker<'_, '_> {
 
     fn missing_parent(&mut self, number: usize, id: &str, hash: u64, kept: &mut usize) {
         self.links.wanted.push(hash);
-        let overridden = self
-            .draft
-            .flags
-            .get(number)
-            .is_some_and(|flags| flags.has(Flags::OVERRIDDEN));
-        if let Some(flags) = self.draft.flags.get_mut(number) {
-            flags.set(Flags::MISSING_PARENT, true);
-        }
+        let overridden = self.draft.has_flag(number, Flags::OVERRIDDEN);
+        self.draft.set_flag(number, Flags::MISSING_PARENT);
         if !overridden {
             let key = parent_key(self.draft.format);
             let finding = Finding::kept(
@@ -340,11 +342,7 @@ impl Linker<'_, '_> {
         }
         let mut kept = 0;
         for (number, detail) in std::mem::take(&mut self.draft.strays) {
-            let missing = self
-                .draft
-                .flags
-                .get(number)
-                .is_some_and(|flags| flags.has(Flags::MISSING_PARENT));
+            let missing = self.draft.has_flag(number, Flags::MISSING_PARENT);
             if !missing {
                 self.report(
                     number,
@@ -435,9 +433,7 @@ impl Linker<'_, '_> {
                 Some(Visit::OnCycle) => {}
                 _ => continue,
             }
-            if let Some(flags) = self.draft.flags.get_mut(done) {
-                flags.set(Flags::CYCLIC, true);
-            }
+            self.draft.set_flag(done, Flags::CYCLIC);
         }
         Ok(())
     }
@@ -461,9 +457,7 @@ impl Linker<'_, '_> {
         };
         if row == Some(NONE) {
             // Only an old parent on a cycle can have no row here.
-            if let Some(flags) = self.draft.flags.get_mut(number) {
-                flags.set(Flags::CYCLIC, true);
-            }
+            self.draft.set_flag(number, Flags::CYCLIC);
             return Ok(());
         }
         let row = self.row_after(number, row)?;
@@ -480,11 +474,7 @@ impl Linker<'_, '_> {
     /// The row that holds at an entry: the parent's, or a new one if the entry changes something.
     fn row_after(&mut self, number: usize, parent: Option<u32>) -> Result<u32, Stop> {
         let sets = self.draft.sets.get(number).copied().flatten();
-        let sets_model = self
-            .draft
-            .flags
-            .get(number)
-            .is_some_and(|flags| flags.has(Flags::SETS_MODEL));
+        let sets_model = self.draft.has_flag(number, Flags::SETS_MODEL);
         let mut model = None;
         if sets_model {
             let found = self
@@ -614,25 +604,22 @@ impl Linker<'_, '_> {
 
     /// Counts entries, records, messages and usage, each id once.
     fn count(&mut self) {
-        let summary = &mut self.draft.summary;
-        for (kind, flags) in self.draft.kind.iter().zip(&self.draft.flags) {
-            if flags.has(Flags::OVERRIDDEN) {
+        let draft = &mut *self.draft;
+        let summary = &mut draft.summary;
+        for (&kind, &flags) in draft.kind.iter().zip(&draft.flags) {
+            if Flags(flags).has(Flags::OVERRIDDEN) {
                 continue;
             }
-            if kind.is_record() {
+            if kind >= Kind::OtherRecord.number() {
                 summary.records += 1;
             } else {
                 summary.entries += 1;
             }
-            summary.message_count += u64::from(*kind == Kind::Message);
+            summary.message_count += u64::from(kind == Kind::Message.number());
         }
-        for (number, usage) in &self.draft.usages {
-            if self
-                .draft
-                .flags
-                .get(*number)
-                .is_some_and(|flags| flags.has(Flags::OVERRIDDEN))
-            {
+        for &(number, usage) in &draft.usages {
+            let flags = draft.flags.get(number).copied().unwrap_or(0);
+            if Flags(flags).has(Flags::OVERRIDDEN) {
                 continue;
             }
             summary.cached_tokens = summary.cached_tokens.saturating_add(usage.cached);
@@ -676,11 +663,7 @@ impl Walk {
     fn report_cycles(self, linker: &mut Linker<'_, '_>) {
         let mut kept = 0;
         for (number, visit) in self.state.into_iter().enumerate() {
-            let overridden = linker
-                .draft
-                .flags
-                .get(number)
-                .is_some_and(|flags| flags.has(Flags::OVERRIDDEN));
+            let overridden = linker.draft.has_flag(number, Flags::OVERRIDDEN);
             if visit == Visit::OnCycle && !overridden {
                 let id = linker.draft.ids.text(number);
                 let finding = Finding::kept(
