@@ -72,8 +72,9 @@ fn main() {
                 let mut n = 0usize;
                 let mut tape = simd_json::Tape::null();
                 let mut prev = 0;
-            for end in memchr::memchr_iter(b'\n', &data) {
-                let line = &data[prev..end]; prev = end + 1;
+                for end in memchr::memchr_iter(b'\n', &data) {
+                    let line = &data[prev..end];
+                    prev = end + 1;
                     if line.is_empty() {
                         continue;
                     }

@@ -13,8 +13,12 @@ use super::args::Opening;
 use super::failure::Failure;
 use super::out::{CYAN, DIM, Out, YELLOW};
 use super::progress::Progress;
-use super::text::{clean, count, cut, cut_front, size, time};
+use super::text::{count, cut, cut_front, size, time};
 
+/// Columns of a time, a count of messages and a size.
+const UPDATED: usize = 19;
+const MESSAGES: usize = 8;
+const SIZE: usize = 10;
 /// Columns that an id and a working directory may take.
 const MOST_ID: usize = 36;
 const MOST_CWD: usize = 32;
@@ -156,27 +160,29 @@ fn table(rows: &[Row], out: &mut Out) -> Result<(), Failure> {
     let (ids, cwds) = (widest(&id).max(2), widest(&cwd).max(3));
     if !rows.is_empty() {
         let head = format!(
-            "{:<19} {:>8} {:>10}  {:ids$}  {:cwds$}  title",
+            "{:<UPDATED$} {:>MESSAGES$} {:>SIZE$}  {:ids$}  {:cwds$}  title",
             "updated (UTC)", "messages", "size", "id", "cwd"
         );
         let head = out.paint(DIM, head).to_string();
         writeln!(out, "{head}")?;
     }
-    let before_title = 19 + 1 + 8 + 1 + 10 + 2 + ids + 2 + cwds + 2;
+    let before_title = UPDATED + 1 + MESSAGES + 1 + SIZE + 2 + ids + 2 + cwds + 2;
     let left = out.width().saturating_sub(before_title).max(20);
     for row in rows {
         let updated = row.active.map_or_else(|| "-".to_owned(), time);
         let id = out.paint(CYAN, format!("{:ids$}", id(row))).to_string();
-        let damaged = if row.damaged { "(damaged) " } else { "" };
+        let damaged = if row.damaged {
+            out.paint(YELLOW, "(damaged) ").to_string()
+        } else {
+            String::new()
+        };
         let title = cut(row.title.as_deref().unwrap_or("-"), left);
-        let damaged = out.paint(YELLOW, damaged).to_string();
         writeln!(
             out,
-            "{updated:<19} {:>8} {:>10}  {id}  {:cwds$}  {damaged}{}",
+            "{updated:<UPDATED$} {:>MESSAGES$} {:>SIZE$}  {id}  {:cwds$}  {damaged}{title}",
             count(row.message_count),
             size(row.bytes),
-            cwd(row),
-            clean(&title)
+            cwd(row)
         )?;
     }
     Ok(())

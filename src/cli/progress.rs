@@ -14,6 +14,9 @@ use super::out::stderr_is_terminal;
 /// Work shorter than this shows nothing.
 const PATIENCE: Duration = Duration::from_millis(500);
 
+const BAR: &str = "{msg} [{bar:30}] {binary_bytes} of {binary_total_bytes}, {elapsed}";
+const COUNT: &str = "{msg} {spinner} {binary_bytes}, {elapsed}";
+
 /// Bytes that were done, of all there are if that is known.
 #[derive(Clone)]
 pub(crate) struct Progress {
@@ -48,23 +51,20 @@ impl Progress {
 
     /// Bytes done of one known total.
     pub(crate) fn of(&self, done: u64, total: u64) {
-        if let Some(bar) = self.shared.as_deref().and_then(|shared| shared.bar(true)) {
-            bar.set_length(total);
-            bar.set_position(done);
+        if let Some(shared) = self.shared.as_deref() {
+            shared.show(done, Some(total));
         }
     }
 
     /// Bytes done of one file among others: only their sum is shown.
     pub(crate) fn of_some_file(&self, done: u64) {
-        let Some(shared) = self.shared.as_deref() else {
-            return;
-        };
-        let last = shared.last.swap(done, Ordering::Relaxed);
-        if done < last {
-            shared.before.fetch_add(last, Ordering::Relaxed);
-        }
-        if let Some(bar) = shared.bar(false) {
-            bar.set_position(shared.before.load(Ordering::Relaxed).saturating_add(done));
+        if let Some(shared) = self.shared.as_deref() {
+            let last = shared.last.swap(done, Ordering::Relaxed);
+            if done < last {
+                shared.before.fetch_add(last, Ordering::Relaxed);
+            }
+            let before = shared.before.load(Ordering::Relaxed);
+            shared.show(before.saturating_add(done), None);
         }
     }
 
@@ -80,23 +80,21 @@ impl Progress {
 }
 
 impl Shared {
-    fn bar(&self, total_known: bool) -> Option<&ProgressBar> {
+    fn show(&self, done: u64, total: Option<u64>) {
         if self.over.load(Ordering::Relaxed) || self.began.elapsed() < PATIENCE {
-            return None;
+            return;
         }
-        Some(self.bar.get_or_init(|| {
-            let template = if total_known {
-                "{msg} [{bar:30}] {binary_bytes} of {binary_total_bytes}, {binary_bytes_per_sec}, {eta} left"
-            } else {
-                "{msg} {spinner} {binary_bytes}, {binary_bytes_per_sec}"
+        let bar = self.bar.get_or_init(|| {
+            let (bar, template) = match total {
+                Some(total) => (ProgressBar::new(total), BAR),
+                None => (ProgressBar::new_spinner(), COUNT),
             };
-            let bar = if total_known {
-                ProgressBar::new(0)
-            } else {
-                ProgressBar::new_spinner()
-            };
-            bar.with_style(style(template)).with_message(self.what.clone())
-        }))
+            // No speed is shown: what was done before the bar came would count as its first step.
+            bar.with_style(style(template))
+                .with_message(self.what.clone())
+                .with_elapsed(self.began.elapsed())
+        });
+        bar.set_position(done);
     }
 }
 

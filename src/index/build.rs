@@ -6,18 +6,16 @@ use rkyv::util::AlignedVec;
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::columns::{Columns, NONE};
-use super::draft::{At, Draft, ObjectPlace};
+use super::draft::Draft;
 use super::frame::{ANCHOR, FrameHeader, IRREGULAR, SALVAGED, TAIL, format_number};
 use super::ids;
 use super::links::{Before, Links, Stop, link};
+use super::scan::{Scanned, Until, scan};
 use super::segment::{Backing, Damaged, Segment, len64};
 use super::sidecar::vouched_identity;
 use super::view::{Answer, Index, Trouble, too_many};
 use crate::error::{Code, Error, Result};
-use crate::format::{Meaning, by_shape, claims_header, detect, interpret, payload_key};
-use crate::json::{Document, FastParser, Grammar};
-use crate::log::{Finding, Line, Lines, LogFile, judge};
-use crate::model::Format;
+use crate::log::LogFile;
 
 /// Slots a segment has at the most, so that its archive stays far below the 2 GiB that its
 /// pointers span.
@@ -70,39 +68,37 @@ fn changed(log: &LogFile) -> Error {
 
 fn grow(log: &LogFile, index: Option<&Index>, how: How<'_>) -> Answer<Option<Built>> {
     let seed = index.map_or_else(ids::random_seed, Index::seed);
-    let before = index.map(|index| Before { index, log });
-    let mut scan = Scan::new(log, before, how);
-    scan.read(Until::LastNewline)?;
-    let lines = scan.lines_read;
-    let tail = scan.tail;
-    let whole = match (scan.finish(seed), tail) {
-        (Ok(whole), _) => whole,
-        (Err(Stop::Conflict), _) => return Ok(None),
-        (Err(Stop::Trouble(trouble)), None) => return Err(trouble),
+    let scanned = scan(log, index, Until::LastNewline, how)?;
+    let (lines, has_tail) = (scanned.lines, scanned.has_tail);
+    if scanned.draft.is_none() && has_tail {
         // Nothing but an unfinished last line: the header may be in there.
-        (Err(Stop::Trouble(trouble)), Some(_)) if index.is_some() => return Err(trouble),
-        (Err(Stop::Trouble(_)), Some(_)) => {
-            let index = jointly(log, how, seed)?;
-            return Ok(Some(Built {
-                index,
-                whole: 0,
-                lines,
-            }));
-        }
+        let index = jointly(log, how, seed)?;
+        return Ok(Some(Built {
+            index,
+            whole: 0,
+            lines,
+        }));
+    }
+    let whole = match finish(scanned, log, index, 0, seed) {
+        Ok(whole) => whole,
+        Err(Stop::Conflict) => return Ok(None),
+        Err(Stop::Trouble(trouble)) => return Err(trouble),
     };
-    let count = whole.segments.len();
     // What was read without its header is not what a reader that wants one would see.
-    let count = if has_flag(&whole, SALVAGED) { 0 } else { count };
-    if tail.is_none() {
+    let count = if has_flag(&whole, SALVAGED) {
+        0
+    } else {
+        whole.segments.len()
+    };
+    if !has_tail {
         return Ok(Some(Built {
             index: whole,
             whole: count,
             lines,
         }));
     }
-    let mut scan = Scan::new(log, Some(Before { index: &whole, log }), how);
-    scan.read(Until::End)?;
-    match scan.finish(seed) {
+    let tail = scan(log, Some(&whole), Until::End, how)?;
+    match finish(tail, log, Some(&whole), TAIL, seed) {
         Ok(index) => Ok(Some(Built {
             index,
             whole: count,
@@ -123,258 +119,77 @@ fn grow(log: &LogFile, index: Option<&Index>, how: How<'_>) -> Answer<Option<Bui
 
 /// Indexes a log with its unfinished last line as one.
 fn jointly(log: &LogFile, how: How<'_>, seed: u64) -> Answer<Index> {
-    let mut scan = Scan::new(log, None, how);
-    scan.read(Until::End)?;
-    scan.finish(seed).map_err(|stop| match stop {
+    let scanned = scan(log, None, Until::End, how)?;
+    finish(scanned, log, None, TAIL, seed).map_err(|stop| match stop {
         Stop::Conflict => Trouble::Index,
         Stop::Trouble(trouble) => trouble,
     })
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Until {
-    LastNewline,
-    End,
-}
-
-/// One reading of a log from where an index ends.
-struct Scan<'l, 'i, 'p> {
-    log: &'l LogFile,
-    before: Option<Before<'i>>,
-    how: How<'p>,
-    draft: Option<Draft>,
-    /// Findings of lines before the format is known.
-    early: Vec<(At, Finding)>,
-    kept: usize,
-    /// Newlines before the next line, through the whole log.
-    lines: u64,
-    lines_read: u64,
-    salvaged: bool,
-    tail: Option<Line>,
-    end: u64,
-    start: u64,
-    log_hash: u64,
-}
-
-impl<'l, 'i, 'p> Scan<'l, 'i, 'p> {
-    fn new(log: &'l LogFile, before: Option<Before<'i>>, how: How<'p>) -> Self {
-        let index = before.map(|before| before.index);
-        let start = index.map_or(0, Index::log_end);
-        Self {
-            log,
-            before,
-            how,
-            draft: index.map(|index| Draft::new(index.format, index.slots(), Some(&index.summary))),
-            early: Vec::new(),
-            kept: 0,
-            lines: index.map_or(0, |index| index.summary.lines),
-            lines_read: 0,
-            salvaged: false,
-            tail: None,
-            end: start,
-            start,
-            log_hash: 0,
-        }
+/// Links what was read and makes segments of it, behind those of before.
+fn finish(
+    scanned: Scanned,
+    log: &LogFile,
+    old: Option<&Index>,
+    flags: u32,
+    seed: u64,
+) -> std::result::Result<Index, Stop> {
+    let Scanned {
+        draft,
+        salvaged,
+        start,
+        end,
+        hash,
+        ..
+    } = scanned;
+    let mut segments = old.map(|index| index.segments.clone()).unwrap_or_default();
+    if end == start
+        && let Some(old) = old
+    {
+        return Ok(old.clone());
     }
-
-    fn read(&mut self, until: Until) -> Result<()> {
-        let mut lines = Lines::from(self.log, self.start);
-        let mut parser = FastParser::new();
-        let mut told = 0;
-        while let Some(line) = lines.next()? {
-            if !line.terminated {
-                self.tail = Some(line);
-                if until == Until::LastNewline {
-                    break;
-                }
-            }
-            self.line(&mut lines, line, &mut parser)?;
-            self.lines += 1;
-            self.lines_read += 1;
-            if let Some(progress) = self.how.progress
-                && line.offset - told >= 1 << 22
-            {
-                told = line.offset;
-                progress(line.offset);
-            }
-        }
-        let (hash, end) = lines.covered();
-        self.log_hash = hash;
-        self.end = if until == Until::End {
-            self.log.len()
-        } else {
-            end
-        };
-        Ok(())
+    let Some(mut draft) = draft else {
+        return Err(Stop::Trouble(Trouble::Log(no_object(log))));
+    };
+    if len64(draft.slots()) + u64::from(draft.base) >= u64::from(NONE) {
+        return Err(Stop::Trouble(Trouble::Log(too_many(log))));
     }
-
-    fn line(&mut self, lines: &mut Lines<'_>, line: Line, parser: &mut FastParser) -> Result<()> {
-        let at = At {
-            line: self.lines + 1,
-            offset: line.offset,
-        };
-        let mut intact = true;
-        if let Some(draft) = &mut self.draft {
-            let bytes = lines.bytes(line);
-            // Most lines are an object from their first byte to their last; others are looked at closely.
-            if bytes.first() == Some(&b'{') && bytes.last() == Some(&b'}') {
-                let format = draft.format;
-                let first_text = draft.summary.first_message.is_none();
-                let kept = &mut self.kept;
-                let done = parser.parse(lines.padded(line), line.len, |document| {
-                    let mut meaning = interpret(format, document.root(), first_text);
-                    let place = place_of(document, &meaning, format, line.offset, line.len);
-                    draft.add(&mut meaning, place, at, kept);
-                });
-                if done.is_some() {
-                    return Ok(());
-                }
-                intact = false;
-            }
-        }
-        let bytes = if intact {
-            lines.bytes(line).to_vec()
-        } else {
-            lines.again(line)?
-        };
-        self.odd_line(&bytes, line, at)
-    }
-
-    /// A line that is no plain object, or one before the format is known.
-    fn odd_line(&mut self, bytes: &[u8], line: Line, at: At) -> Result<()> {
-        const MARK: &[u8] = b"\xEF\xBB\xBF";
-        let skip = if line.offset == 0 && bytes.starts_with(MARK) {
-            MARK.len()
-        } else {
-            0
-        };
-        let text = bytes.get(skip..).unwrap_or_default();
-        let format = self.draft.as_ref().map(|draft| draft.format);
-        let salvage = self.how.salvage;
-        let judged = judge(text, line.terminated, |document| match format {
-            Some(format) => interpret(format, document.root(), false).mutation.is_some(),
-            None => {
-                claims_header(document.root()) || (salvage && by_shape(document.root()).is_some())
-            }
-        });
-        for finding in judged.findings {
-            match &mut self.draft {
-                Some(draft) => draft.reports.add(at, finding, &mut self.kept),
-                None => self.early.push((at, finding)),
-            }
-        }
-        for object in judged.objects {
-            let start = line.offset + len64(skip + object.start);
-            let object = text.get(object).unwrap_or_default();
-            let Ok(document) = Grammar::parse(object) else {
-                continue;
-            };
-            if self.draft.is_none() && self.open(&document, at)? {
-                continue;
-            }
-            if let Some(draft) = &mut self.draft {
-                let mut meaning = interpret(
-                    draft.format,
-                    document.root(),
-                    draft.summary.first_message.is_none(),
-                );
-                let place = place_of(&document, &meaning, draft.format, start, object.len());
-                draft.add(&mut meaning, place, at, &mut self.kept);
-            }
-        }
-        Ok(())
-    }
-
-    /// Learns the format from the first object. True if that was all there is to it: a header that
-    /// is no entry.
-    fn open(&mut self, document: &Grammar<'_>, at: At) -> Result<bool> {
-        let (format, header) = match detect(document.root()) {
-            Ok((format, header)) => (format, Some(header)),
-            Err(error) => match by_shape(document.root())
-                .filter(|_| self.how.salvage && error.code() != Code::Unsupported)
-            {
-                Some(format) => (format, None),
-                None => return Err(error.at_line(at.line, at.offset).at_path(self.log.path())),
-            },
-        };
-        let mut draft = Draft::new(format, 0, None);
-        for (at, finding) in self.early.drain(..) {
-            draft.reports.add(at, finding, &mut self.kept);
-        }
-        self.salvaged = header.is_none();
-        let is_entry = header.is_none() || format == Format::CodebotV3;
-        if let Some(header) = header {
-            draft.summary.set_header(header);
-        }
-        self.draft = Some(draft);
-        Ok(!is_entry)
-    }
-
-    /// Links what was read and makes segments of it, behind those of before.
-    fn finish(self, seed: u64) -> Result<Index, Stop> {
-        let Self {
-            log,
-            before,
-            lines,
-            salvaged,
-            end,
-            start,
-            log_hash,
-            tail,
-            ..
-        } = self;
-        let old = before.map(|before| before.index);
-        let mut segments = old.map(|index| index.segments.clone()).unwrap_or_default();
-        if end == start
-            && let Some(old) = old
-        {
-            return Ok(old.clone());
-        }
-        let Some(mut draft) = self.draft else {
-            return Err(Stop::Trouble(Trouble::Log(no_object(log))));
-        };
-        if len64(draft.slots()) + u64::from(draft.base) >= u64::from(NONE) {
-            return Err(Stop::Trouble(Trouble::Log(too_many(log))));
-        }
-        draft.summary.lines = lines;
-        let mut links = link(&mut draft, before, seed)?;
-        draft.finish_summary();
-        let reports = std::mem::take(&mut draft.reports);
-        draft.summary.add_reports(reports.kept, &reports.counts);
-        let mut header = FrameHeader {
-            format: format_number(draft.format),
-            seed,
-            first_row: u64::from(old.map_or(0, Index::row_count)),
-            ..FrameHeader::default()
-        };
-        header.flags |= if links.irregular { IRREGULAR } else { 0 };
-        header.flags |= if tail.is_some() { TAIL } else { 0 };
-        header.flags |= if salvaged || old.is_some_and(|old| has_flag(old, SALVAGED)) {
-            SALVAGED
-        } else {
-            0
-        };
-        header.set_identity(vouched_identity(log));
-        (header.head_hash, header.tail_hash) =
-            anchors(log, end).map_err(|e| Stop::Trouble(e.into()))?;
-        header.before = segments.last().map_or(0, |last| last.header_hash);
-        let mut layout = Layout {
-            draft: &mut draft,
-            links: &mut links,
-            start,
-            end,
-            log_hash,
-        };
-        for frame in layout.frames(header)? {
-            segments.push(frame);
-        }
-        let summary = Arc::new(std::mem::take(&mut draft.summary));
-        Ok(Index {
-            format: draft.format,
-            segments,
-            summary,
-        })
-    }
+    let before = old.map(|index| Before { index, log });
+    let mut links = link(&mut draft, before, seed)?;
+    draft.finish_summary();
+    let reports = std::mem::take(&mut draft.reports);
+    draft.summary.add_reports(reports.kept, &reports.counts);
+    let mut header = FrameHeader {
+        flags,
+        format: format_number(draft.format),
+        seed,
+        first_row: u64::from(old.map_or(0, Index::row_count)),
+        ..FrameHeader::default()
+    };
+    header.flags |= if links.irregular { IRREGULAR } else { 0 };
+    header.flags |= if salvaged || old.is_some_and(|old| has_flag(old, SALVAGED)) {
+        SALVAGED
+    } else {
+        0
+    };
+    header.set_identity(vouched_identity(log));
+    (header.head_hash, header.tail_hash) =
+        anchors(log, end).map_err(|e| Stop::Trouble(e.into()))?;
+    header.before = segments.last().map_or(0, |last| last.header_hash);
+    let mut layout = Layout {
+        draft: &mut draft,
+        links: &mut links,
+        start,
+        end,
+        log_hash: hash,
+    };
+    segments.extend(layout.frames(header)?);
+    let summary = Arc::new(std::mem::take(&mut draft.summary));
+    Ok(Index {
+        format: draft.format,
+        segments,
+        summary,
+    })
 }
 
 fn has_flag(index: &Index, flag: u32) -> bool {
@@ -407,42 +222,6 @@ pub(crate) fn anchors(log: &LogFile, end: u64) -> Result<(u64, u64)> {
     let head = xxh3_64(&log.read(0, size)?.ok_or_else(gone)?);
     let tail = xxh3_64(&log.read(end - len, size)?.ok_or_else(gone)?);
     Ok((head, tail))
-}
-
-/// Where an object stands, and where in it its id and message payload do.
-fn place_of(
-    document: &impl Document,
-    meaning: &Meaning<'_>,
-    format: Format,
-    start: u64,
-    len: usize,
-) -> ObjectPlace {
-    use crate::format::{Kind, Mutation};
-    let mut place = ObjectPlace {
-        start,
-        len: len64(len),
-        id_at: None,
-        payload: None,
-    };
-    let (id, is_message) = match &meaning.mutation {
-        Some(Mutation::Entry(entry)) => (
-            entry.id.as_deref(),
-            entry.kind == Some(Kind::Message) && !entry.inert,
-        ),
-        Some(Mutation::Record(record)) => (Some(&*record.id), false),
-        _ => return place,
-    };
-    if let Some(id) = id
-        && let Some(span) = document.span("id")
-        && span.len() == id.len() + 2
-    {
-        // As long as its decoded text: written without escapes.
-        place.id_at = Some(span.start + 1);
-    }
-    if is_message && let Some(span) = document.span(payload_key(format)) {
-        place.payload = Some((span.start, len - span.end));
-    }
-    place
 }
 
 /// The columns of the new slots, cut into segments.

@@ -1,74 +1,15 @@
-//! The lines of a log as they are collected, before ids are looked up: phase one of a build. One
-//! element a slot in each array; what needs the whole file waits for phase two (`links`).
+//! The lines of a log as they are joined in order, before ids are looked up: phase one of a build.
+//! One element a slot in each array; what needs the whole file waits for phase two (`links`).
 
 use ahash::AHashMap;
 
-use super::columns::{Flags, LOOK8, LOOK16, pack_time};
+use super::chunk::{Arena, At, Chunk, Event, Models, ParentRef, Reports, Step};
+use super::columns::{Flags, LOOK16, NONE};
 use super::summary::{LaneRow, Summary};
 use super::view::{Slot, made_up_id};
-use crate::format::{Entry, Fact, Kind, Meaning, Mutation, Record, Sequence, State, Usage};
+use crate::format::{Kind, Sequence, State, Usage};
 use crate::log::Finding;
-use crate::model::{Format, MAX_REPORTS, Report, ReportCode};
-
-/// Who the parent of a new entry is, as far as its line tells: nobody, the slot right before it, or
-/// else a place in [`Draft::names`]. A number, since there are as many as there are lines.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct ParentRef(pub(super) u32);
-
-impl ParentRef {
-    pub(super) const NOBODY: Self = Self(u32::MAX);
-    pub(super) const BEFORE: Self = Self(u32::MAX - 1);
-}
-
-/// Where a line stands, for reports.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct At {
-    pub(super) line: u64,
-    pub(super) offset: u64,
-}
-
-/// Where an object stands, and what of it is to be remembered.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct ObjectPlace {
-    pub(super) start: u64,
-    pub(super) len: u64,
-    /// Start of the id's text in the object, if the text stands there as it is.
-    pub(super) id_at: Option<usize>,
-    /// The message payload in the object.
-    pub(super) payload: Option<(usize, usize)>,
-}
-
-/// Texts one after the other in one allocation.
-#[derive(Debug, Default)]
-pub(super) struct Arena {
-    bytes: Vec<u8>,
-    ends: Vec<usize>,
-}
-
-impl Arena {
-    pub(super) fn push(&mut self, text: &str) {
-        self.bytes.extend_from_slice(text.as_bytes());
-        self.ends.push(self.bytes.len());
-    }
-
-    pub(super) fn get(&self, number: usize) -> &[u8] {
-        let end = self.ends.get(number).copied().unwrap_or(0);
-        let start = number
-            .checked_sub(1)
-            .and_then(|before| self.ends.get(before))
-            .copied()
-            .unwrap_or(0);
-        self.bytes.get(start..end).unwrap_or_default()
-    }
-
-    pub(super) fn text(&self, number: usize) -> String {
-        String::from_utf8_lossy(self.get(number)).into_owned()
-    }
-
-    pub(super) fn len(&self) -> usize {
-        self.ends.len()
-    }
-}
+use crate::model::{Format, ReportCode};
 
 /// The leaf of a lane while lines are collected.
 #[derive(Debug, Clone)]
@@ -87,7 +28,7 @@ pub(super) struct Wanted {
     pub(super) detail: String,
 }
 
-/// Everything collected so far.
+/// Everything joined so far.
 #[derive(Debug)]
 pub(super) struct Draft {
     pub(super) format: Format,
@@ -98,7 +39,6 @@ pub(super) struct Draft {
     pub(super) long: Vec<(usize, u64)>,
     /// Lines counted from the one before the draft's first.
     line: Vec<u32>,
-    /// Line starts of objects that do not stand at their line's start.
     line_starts: AHashMap<usize, u64>,
     first_line: u64,
     pub(super) kind: Vec<u8>,
@@ -118,74 +58,20 @@ pub(super) struct Draft {
     pub(super) models: Vec<(usize, u32)>,
     pub(super) model_names: Models,
     pub(super) usages: Vec<(usize, Usage)>,
+    /// Where the sequence does not simply count on.
     pub(super) seq: Vec<(Slot, u64)>,
     /// Entries whose parent is not their lane's leaf: reported if the parent exists.
     pub(super) strays: Vec<(usize, String)>,
     pub(super) wanted: Vec<Wanted>,
+    /// `lines` counts on while chunks are joined.
     pub(super) summary: Summary,
     pub(super) reports: Reports,
+    kept: usize,
     lanes: Vec<(String, LaneLeaf)>,
     lane_numbers: AHashMap<String, usize>,
     name_numbers: AHashMap<String, u16>,
     kinds: AHashMap<String, u64>,
-    /// The same for records, without the `record/` before their names.
-    record_kinds: AHashMap<String, u64>,
-    /// The lane of the line before: its name, its place among the lanes, the number of its name.
-    last_lane: Option<(String, usize, u16)>,
     next_seq_of_run: u64,
-}
-
-/// Reports of new lines: all counted, the first kept.
-#[derive(Debug, Default)]
-pub(super) struct Reports {
-    pub(super) kept: Vec<Report>,
-    pub(super) counts: [u64; 16],
-}
-
-impl Reports {
-    /// Adds a report. Those of one call site must come in the order of lines, so that the first
-    /// ones are kept.
-    pub(super) fn add(&mut self, at: At, finding: Finding, kept_so_far: &mut usize) {
-        let place = usize::from(super::summary::number_of(finding.code));
-        if let Some(count) = self.counts.get_mut(place) {
-            *count += 1;
-        }
-        // Reports are ordered within a line later: one line may go over the limit.
-        let same_line = self.kept.last().is_some_and(|last| last.line == at.line);
-        if *kept_so_far < MAX_REPORTS || (same_line && *kept_so_far < 10 * MAX_REPORTS) {
-            *kept_so_far += 1;
-            self.kept.push(Report {
-                line: at.line,
-                offset: at.offset,
-                code: finding.code,
-                skipped: finding.skipped,
-                detail: finding.detail,
-            });
-        }
-    }
-}
-
-/// Model names as numbers, so that equal ones are seen without comparing texts twice.
-#[derive(Debug, Default)]
-pub(super) struct Models {
-    numbers: AHashMap<(Option<String>, Option<String>), u32>,
-    last: Option<(Option<String>, Option<String>, u32)>,
-}
-
-impl Models {
-    pub(super) fn number(&mut self, provider: Option<&str>, model: Option<&str>) -> u32 {
-        if let Some((last_provider, last_model, number)) = &self.last
-            && last_provider.as_deref() == provider
-            && last_model.as_deref() == model
-        {
-            return *number;
-        }
-        let next = u32::try_from(self.numbers.len()).unwrap_or(u32::MAX);
-        let key = (provider.map(str::to_owned), model.map(str::to_owned));
-        let number = *self.numbers.entry(key.clone()).or_insert(next);
-        self.last = Some((key.0, key.1, number));
-        number
-    }
 }
 
 impl Draft {
@@ -200,7 +86,7 @@ impl Draft {
             long: Vec::new(),
             line: Vec::new(),
             line_starts: AHashMap::new(),
-            first_line: before.map_or(0, |summary| summary.lines),
+            first_line: summary.lines,
             kind: Vec::new(),
             flags: Vec::new(),
             time_low: Vec::new(),
@@ -221,12 +107,11 @@ impl Draft {
             strays: Vec::new(),
             wanted: Vec::new(),
             reports: Reports::default(),
+            kept: 0,
             lanes: Vec::new(),
             lane_numbers: AHashMap::new(),
             name_numbers: AHashMap::new(),
             kinds: AHashMap::new(),
-            record_kinds: AHashMap::new(),
-            last_lane: None,
             next_seq_of_run: u64::MAX,
             summary,
         };
@@ -279,354 +164,283 @@ impl Draft {
         self.start.len()
     }
 
-    /// Takes in what an object means.
-    pub(super) fn add(
-        &mut self,
-        meaning: &mut Meaning<'_>,
-        place: ObjectPlace,
-        at: At,
-        kept: &mut usize,
-    ) {
-        for finding in meaning.findings.drain(..) {
-            self.reports.add(at, finding, kept);
+    /// Adds the next stretch of lines.
+    pub(super) fn absorb(&mut self, chunk: &mut Chunk) {
+        let first = self.slots();
+        let lines_before = self.summary.lines;
+        let line_shift = u32::try_from(lines_before - self.first_line).unwrap_or(u32::MAX);
+        self.reports_of(chunk, lines_before);
+        for (kind, &count) in chunk.kinds.iter().filter(|(_, count)| **count > 0) {
+            add_to(&mut self.kinds, kind, count);
         }
-        let Some(mutation) = &mut meaning.mutation else {
-            return;
-        };
-        let seq = self.sequence(meaning.sequence, at, kept);
-        match mutation {
-            Mutation::Entry(entry) => self.entry(entry, place, at, seq, kept),
-            Mutation::Record(record) => self.record(record, place, at, seq, kept),
-            Mutation::Lane { lane, leaf } => {
-                self.count("lane");
-                if let Some(leaf) = leaf {
-                    let detail =
-                        format!("lane `{lane}` is put on `{leaf}`, which no entry has as its id");
-                    self.want(leaf, at, detail);
-                }
-                let leaf = leaf.take().map(std::borrow::Cow::into_owned);
-                self.set_lane(lane, leaf.map_or(LaneLeaf::None, LaneLeaf::Id));
+        for (kind, &count) in chunk.record_kinds.iter().filter(|(_, count)| **count > 0) {
+            add_to(&mut self.kinds, &format!("record/{kind}"), count);
+        }
+        if self.summary.first_message.is_none() {
+            self.summary.first_message = chunk.first_message.take();
+        }
+        self.summary.updated = self.summary.updated.max(chunk.updated);
+        self.parents_of(chunk, first);
+        self.models_of(chunk, first);
+        self.usages.extend(
+            chunk
+                .usages
+                .iter()
+                .map(|&(number, usage)| (first + number, usage)),
+        );
+        self.long.extend(
+            chunk
+                .long
+                .iter()
+                .map(|&(number, len)| (first + number, len)),
+        );
+        self.line_starts.extend(
+            chunk
+                .line_starts
+                .iter()
+                .map(|&(number, start)| (first + number, start)),
+        );
+        self.line.extend(
+            chunk
+                .line
+                .iter()
+                .map(|line| line.saturating_add(line_shift)),
+        );
+        self.ids.append(&chunk.ids);
+        self.start.extend_from_slice(&chunk.start);
+        self.len.extend_from_slice(&chunk.len);
+        self.kind.extend_from_slice(&chunk.kind);
+        self.flags.extend_from_slice(&chunk.flags);
+        self.time_low.extend_from_slice(&chunk.time_low);
+        self.time_high.extend_from_slice(&chunk.time_high);
+        self.id_at.extend_from_slice(&chunk.id_at);
+        self.id_len.extend_from_slice(&chunk.id_len);
+        self.payload_at.extend_from_slice(&chunk.payload_at);
+        self.payload_tail.extend_from_slice(&chunk.payload_tail);
+        self.sets.extend_from_slice(&chunk.sets);
+        if self.format.has_lanes() {
+            self.steps_of(chunk, first, lines_before);
+        } else {
+            // Without a sequence only the order of the events counts.
+            for event in std::mem::take(&mut chunk.events) {
+                self.event(event, None);
             }
-            Mutation::Fact(fact) => {
-                match fact {
-                    Fact::Name(_) => self.count("fact/name"),
-                    Fact::Label { .. } => self.count("fact/label"),
-                    Fact::Other { name } => self.count_owned(format!("fact/{name}")),
-                }
-                if let Fact::Label { target, .. } = fact {
-                    let detail =
-                        format!("a label is put on `{target}`, which no entry has as its id");
-                    self.want(target, at, detail);
-                }
-                let fact = std::mem::replace(fact, Fact::Name(None));
-                self.fact(fact);
-            }
-            Mutation::Other { kind } => self.count(kind),
+        }
+        self.summary.lines += chunk.lines;
+    }
+
+    fn reports_of(&mut self, chunk: &mut Chunk, lines_before: u64) {
+        for (count, more) in self.reports.counts.iter_mut().zip(chunk.reports.counts) {
+            *count += more;
+        }
+        for mut report in chunk.reports.kept.drain(..) {
+            report.line += lines_before;
+            self.reports.keep(report, &mut self.kept);
         }
     }
 
-    fn want(&mut self, id: &str, at: At, detail: String) {
-        self.wanted.push(Wanted {
-            id: id.to_owned(),
-            at,
-            detail,
-        });
+    fn parents_of(&mut self, chunk: &Chunk, first: usize) {
+        let shift = u32::try_from(self.names.len()).unwrap_or(NONE);
+        self.names.append(&chunk.names);
+        for (number, &parent) in chunk.parent.iter().enumerate() {
+            self.parent.push(match parent {
+                ParentRef::BEFORE if first + number == 0 && self.base == 0 => ParentRef::NOBODY,
+                ParentRef::NOBODY | ParentRef::BEFORE => parent,
+                ParentRef(name) => {
+                    let before = first
+                        .checked_sub(1)
+                        .filter(|_| number == 0 && !chunk.is_record(0));
+                    let goes_on = before.is_some_and(|before| {
+                        let name = usize::try_from(name).unwrap_or(usize::MAX);
+                        !self.is_record(before) && self.ids.get(before) == chunk.names.get(name)
+                    });
+                    if goes_on {
+                        ParentRef::BEFORE
+                    } else {
+                        ParentRef(name.saturating_add(shift))
+                    }
+                }
+            });
+        }
+    }
+
+    fn models_of(&mut self, chunk: &Chunk, first: usize) {
+        if chunk.models.is_empty() {
+            return;
+        }
+        let names = chunk.model_names.names().iter();
+        let numbers: Vec<u32> = names
+            .map(|(provider, model)| {
+                self.model_names
+                    .number(provider.as_deref(), model.as_deref())
+            })
+            .collect();
+        for &(number, model) in &chunk.models {
+            let model = usize::try_from(model)
+                .ok()
+                .and_then(|model| numbers.get(model));
+            self.models
+                .push((first + number, model.copied().unwrap_or(NONE)));
+        }
+    }
+
+    /// Goes through the mutations of a chunk in sequence (pi v4).
+    fn steps_of(&mut self, chunk: &mut Chunk, first: usize, lines_before: u64) {
+        let mut lanes = ChunkLanes {
+            of: vec![(None, None); chunk.lane_names.len()],
+        };
+        let mut events: Vec<Option<Event>> = chunk.events.drain(..).map(Some).collect();
+        for step in std::mem::take(&mut chunk.steps) {
+            let mut at = step.at;
+            at.line += lines_before;
+            let seq = self.sequence(step, at);
+            if let Some(number) = usize::try_from(step.slot)
+                .ok()
+                .filter(|_| step.slot != NONE)
+            {
+                self.slot_of_step(chunk, number, first + number, seq, at, &mut lanes);
+            }
+            let event = usize::try_from(step.event)
+                .ok()
+                .and_then(|event| events.get_mut(event)?.take());
+            if let Some(event) = event {
+                self.event(event, Some(at));
+            }
+        }
+    }
+
+    fn slot_of_step(
+        &mut self,
+        chunk: &Chunk,
+        in_chunk: usize,
+        number: usize,
+        seq: u64,
+        at: At,
+        lanes: &mut ChunkLanes,
+    ) {
+        if seq != self.next_seq_of_run {
+            let slot = self
+                .base
+                .saturating_add(u32::try_from(number).unwrap_or(NONE));
+            self.seq.push((slot, seq));
+        }
+        self.next_seq_of_run = seq + 1;
+        let lane = chunk
+            .lane
+            .get(in_chunk)
+            .copied()
+            .filter(|&lane| lane != NONE);
+        let lane = lane.and_then(|lane| usize::try_from(lane).ok());
+        let name = lane.and_then(|lane| chunk.lane_names.get(lane));
+        let (Some(lane), Some(name)) = (lane, name) else {
+            self.lane.push(LOOK16);
+            if chunk.is_record(in_chunk) {
+                let finding = Finding::kept(ReportCode::MissingLane, "the record names no lane");
+                self.reports.add(at, finding, &mut self.kept);
+            }
+            return;
+        };
+        let place = lanes.place(lane, name, &self.lane_numbers);
+        if chunk.is_record(in_chunk) {
+            match place {
+                Some(_) => self.operate(chunk, in_chunk, name),
+                None => {
+                    let detail = format!("the record names lane `{name}`, which was never created");
+                    self.reports.add(
+                        at,
+                        Finding::kept(ReportCode::MissingLane, detail),
+                        &mut self.kept,
+                    );
+                }
+            }
+        } else {
+            self.advance(chunk, in_chunk, number, name, place, at);
+        }
+        let column = lanes.column(lane, || self.name_number(name));
+        self.lane.push(column);
     }
 
     /// Checks a sequence number, and returns what it counts as.
-    fn sequence(&mut self, sequence: Sequence, at: At, kept: &mut usize) -> u64 {
+    fn sequence(&mut self, step: Step, at: At) -> u64 {
         let expected = self.summary.last_seq + 1;
-        let (found, counts_as) = match sequence {
-            Sequence::None => return 0,
+        let (found, counts_as) = match step.seq {
+            Sequence::Number(number) if number == expected => {
+                self.summary.last_seq = number;
+                return number;
+            }
             Sequence::Number(number) => (number.to_string(), number),
-            Sequence::Bad => ("no such number".to_owned(), expected),
+            Sequence::None | Sequence::Bad => ("no such number".to_owned(), expected),
         };
-        if sequence != Sequence::Number(expected) {
-            let detail = format!("expected `seq` to be {expected}, found {found}");
-            self.reports
-                .add(at, Finding::kept(ReportCode::Seq, detail), kept);
-        }
+        let detail = format!("expected `seq` to be {expected}, found {found}");
+        self.reports
+            .add(at, Finding::kept(ReportCode::Seq, detail), &mut self.kept);
         self.summary.last_seq = counts_as;
         counts_as
     }
 
-    fn count(&mut self, kind: &str) {
-        match self.kinds.get_mut(kind) {
-            Some(count) => *count += 1,
-            None => self.count_owned(kind.to_owned()),
-        }
-    }
-
-    fn count_owned(&mut self, kind: String) {
-        *self.kinds.entry(kind).or_insert(0) += 1;
-    }
-
-    fn fact(&mut self, fact: Fact<'_>) {
-        match fact {
-            Fact::Name(name) => {
+    /// An event; with its place if what it names is to be looked for (pi v4).
+    fn event(&mut self, event: Event, at: Option<At>) {
+        match event {
+            Event::Lane { lane, leaf } => {
+                if let (Some(leaf), Some(at)) = (&leaf, at) {
+                    let detail =
+                        format!("lane `{lane}` is put on `{leaf}`, which no entry has as its id");
+                    self.wanted.push(Wanted {
+                        id: leaf.clone(),
+                        at,
+                        detail,
+                    });
+                }
+                self.set_lane(&lane, leaf.map_or(LaneLeaf::None, LaneLeaf::Id));
+            }
+            Event::Name(name) => {
                 self.summary.name = name;
                 self.summary.named = true;
             }
-            Fact::Label {
-                target,
-                label: Some(label),
-            } => {
-                self.summary
-                    .labels
-                    .insert(target.into_owned(), label.into_owned());
-            }
-            Fact::Label {
-                target,
-                label: None,
-            } => {
-                self.summary.labels.remove(&*target);
-            }
-            Fact::Other { .. } => {}
-        }
-    }
-
-    fn entry(
-        &mut self,
-        entry: &mut Entry<'_>,
-        place: ObjectPlace,
-        at: At,
-        seq: u64,
-        kept: &mut usize,
-    ) {
-        self.count(&entry.kind_name);
-        let number = self.slots();
-        let kind = entry.kind();
-        let mut flags = Flags::default();
-        flags.set_role(entry.role);
-        flags.set(Flags::INERT, entry.inert);
-        flags.set(Flags::CALLS_TOOLS, entry.calls_tools);
-        flags.set(Flags::DEFERRED, entry.deferred);
-        flags.set(Flags::NO_CONTENT, entry.no_content);
-        let parent = self.parent_ref(entry.parent.as_deref());
-        if let Some(lane) = &entry.lane {
-            self.advance(lane, parent, entry.parent.as_deref(), at, kept);
-        }
-        let lane = entry
-            .lane
-            .as_deref()
-            .map_or(LOOK16, |lane| self.name_number(lane));
-        if !entry.inert {
-            if let Some((provider, model)) = &entry.model {
-                flags.set(Flags::SETS_MODEL, true);
-                let model = self
-                    .model_names
-                    .number(provider.as_deref(), model.as_deref());
-                self.models.push((number, model));
-            }
-            if self.summary.first_message.is_none() {
-                self.summary.first_message = entry.first_text.take();
-            }
-            if let Some(fact) = entry.fact.take() {
-                self.fact(fact);
-            }
-        }
-        self.summary.updated = self.summary.updated.max(entry.activity);
-        self.sets.push(entry.sets.filter(|_| !entry.inert));
-        self.parent.push(parent);
-        self.slot(
-            entry.id.as_deref(),
-            kind,
-            flags,
-            entry.time,
-            lane,
-            place,
-            at,
-            seq,
-        );
-    }
-
-    fn record(
-        &mut self,
-        record: &Record<'_>,
-        place: ObjectPlace,
-        at: At,
-        seq: u64,
-        kept: &mut usize,
-    ) {
-        match self.record_kinds.get_mut(&*record.kind_name) {
-            Some(count) => *count += 1,
-            None => {
-                self.record_kinds
-                    .insert(record.kind_name.clone().into_owned(), 1);
-            }
-        }
-        let number = self.slots();
-        let known = record
-            .lane
-            .as_deref()
-            .is_some_and(|lane| self.lane_place(lane).is_some());
-        if !known {
-            let detail = match &record.lane {
-                Some(lane) => format!("the record names lane `{lane}`, which was never created"),
-                None => "the record names no lane".to_owned(),
-            };
-            self.reports
-                .add(at, Finding::kept(ReportCode::MissingLane, detail), kept);
-        }
-        if let Some(lane) = record.lane.as_deref().filter(|_| known) {
-            match (record.kind, &record.run) {
-                (Kind::OperationStarted, _) => {
-                    let open = self.summary.open.entry(lane.to_owned()).or_default();
-                    if open.iter().all(|id| *id != record.id) {
-                        open.push(record.id.clone().into_owned());
-                    }
+            Event::Label { target, label } => {
+                if let Some(at) = at {
+                    let detail =
+                        format!("a label is put on `{target}`, which no entry has as its id");
+                    self.wanted.push(Wanted {
+                        id: target.clone(),
+                        at,
+                        detail,
+                    });
                 }
-                (Kind::OperationFinished, Some(run)) => {
-                    if let Some(open) = self.summary.open.get_mut(lane) {
-                        open.retain(|id| id != run);
-                        if open.is_empty() {
-                            self.summary.open.remove(lane);
-                        }
-                    }
-                }
-                _ => {}
+                match label {
+                    Some(label) => self.summary.labels.insert(target, label),
+                    None => self.summary.labels.remove(&target),
+                };
             }
         }
-        if let Some(usage) = record.usage {
-            self.usages.push((number, usage));
-        }
-        self.summary.updated = self.summary.updated.max(record.time);
-        let lane = record
-            .lane
-            .as_deref()
-            .map_or(LOOK16, |lane| self.name_number(lane));
-        let run = record
-            .run
-            .as_deref()
-            .filter(|_| record.kind != Kind::OperationStarted);
-        let parent = match run {
-            None => ParentRef::NOBODY,
-            Some(run) => self.named(run),
-        };
-        self.sets.push(None);
-        self.parent.push(parent);
-        self.slot(
-            Some(&record.id),
-            record.kind,
-            Flags::default(),
-            record.time,
-            lane,
-            place,
-            at,
-            seq,
-        );
     }
 
-    #[expect(clippy::too_many_arguments, reason = "one a column")]
-    fn slot(
-        &mut self,
-        id: Option<&str>,
-        kind: Kind,
-        mut flags: Flags,
-        time: Option<i64>,
-        lane: u16,
-        place: ObjectPlace,
-        at: At,
-        seq: u64,
-    ) {
-        let id = id.unwrap_or_default();
-        let id_at = place
-            .id_at
-            .and_then(|at| u16::try_from(at).ok())
-            .filter(|&at| at != LOOK16);
-        let id_len = u8::try_from(id.len()).ok().filter(|&len| len != LOOK8);
-        flags.set(Flags::ODD_ID, id_at.is_none() || id_len.is_none());
-        self.ids.push(id);
-        self.id_at.push(id_at.unwrap_or(0));
-        self.id_len.push(id_len.unwrap_or(0));
-        let payload = place.payload.and_then(|(start, tail)| {
-            let start = u16::try_from(start).ok().filter(|&start| start != LOOK16)?;
-            let tail = u8::try_from(tail).ok().filter(|&tail| tail != LOOK8)?;
-            Some((start, tail))
-        });
-        let (payload_at, payload_tail) = payload.unwrap_or((0, 0));
-        self.payload_at.push(payload_at);
-        self.payload_tail.push(payload_tail);
-        if self.format.has_lanes() {
-            if seq != self.next_seq_of_run {
-                let slot = self
-                    .base
-                    .saturating_add(u32::try_from(self.slots()).unwrap_or(u32::MAX));
-                self.seq.push((slot, seq));
+    /// Opens or closes an operation of a lane.
+    fn operate(&mut self, chunk: &Chunk, number: usize, lane: &str) {
+        let kind = chunk.kind.get(number).copied().unwrap_or(0);
+        if kind == Kind::OperationStarted.number() {
+            let id = chunk.ids.text(number);
+            let open = self.summary.open.entry(lane.to_owned()).or_default();
+            if !open.contains(&id) {
+                open.push(id);
             }
-            self.next_seq_of_run = seq + 1;
-            self.lane.push(lane);
-        }
-        let number = self.slots();
-        let len = u32::try_from(place.len).unwrap_or(u32::MAX);
-        if len == u32::MAX {
-            self.long.push((number, place.len));
-        }
-        if place.start != at.offset {
-            self.line_starts.insert(number, at.offset);
-        }
-        let line = at.line.saturating_sub(self.first_line);
-        self.line.push(u32::try_from(line).unwrap_or(u32::MAX));
-        self.start.push(place.start);
-        self.len.push(len);
-        self.kind.push(kind.number());
-        self.flags.push(flags.0);
-        let (low, high) = pack_time(time);
-        self.time_low.push(low);
-        self.time_high.push(high);
-    }
-
-    fn parent_ref(&mut self, parent: Option<&str>) -> ParentRef {
-        if self.format == Format::PiV1 {
-            return if self.slots() == 0 && self.base == 0 {
-                ParentRef::NOBODY
-            } else {
-                ParentRef::BEFORE
-            };
-        }
-        let Some(parent) = parent else {
-            return ParentRef::NOBODY;
-        };
-        let before = self.slots().checked_sub(1);
-        let is_before = before.is_some_and(|before| {
-            self.ids.get(before) == parent.as_bytes() && !self.is_record(before)
-        });
-        if is_before {
-            ParentRef::BEFORE
-        } else {
-            self.named(parent)
-        }
-    }
-
-    fn named(&mut self, id: &str) -> ParentRef {
-        let number = u32::try_from(self.names.len()).unwrap_or(u32::MAX);
-        self.names.push(id);
-        ParentRef(number)
-    }
-
-    /// The place of a lane among the lanes, if it exists.
-    fn lane_place(&self, lane: &str) -> Option<usize> {
-        match &self.last_lane {
-            Some((name, place, _)) if name == lane => Some(*place),
-            _ => self.lane_numbers.get(lane).copied(),
+        } else if kind == Kind::OperationFinished.number()
+            && let Some(&ParentRef(name)) = chunk.parent.get(number)
+            && ParentRef(name) != ParentRef::NOBODY
+            && let Some(open) = self.summary.open.get_mut(lane)
+        {
+            let run = usize::try_from(name)
+                .map(|name| chunk.names.text(name))
+                .unwrap_or_default();
+            open.retain(|id| *id != run);
+            if open.is_empty() {
+                self.summary.open.remove(lane);
+            }
         }
     }
 
     /// The number of a lane's name for the lane column.
     fn name_number(&mut self, lane: &str) -> u16 {
-        if let Some((name, _, number)) = &self.last_lane
-            && name == lane
-        {
-            return *number;
-        }
-        let number = self.new_name_number(lane);
-        if let Some(&place) = self.lane_numbers.get(lane) {
-            self.last_lane = Some((lane.to_owned(), place, number));
-        }
-        number
-    }
-
-    fn new_name_number(&mut self, lane: &str) -> u16 {
         if let Some(&number) = self.name_numbers.get(lane) {
             return number;
         }
@@ -649,53 +463,66 @@ impl Draft {
         self.lanes.push((lane.to_owned(), leaf));
     }
 
-    /// Moves a lane to the entry that is being added, and checks that it goes on from the leaf.
+    /// Moves a lane to an entry, and checks that the entry goes on from the leaf.
     fn advance(
         &mut self,
+        chunk: &Chunk,
+        in_chunk: usize,
+        number: usize,
         lane: &str,
-        parent: ParentRef,
-        parent_id: Option<&str>,
+        place: Option<usize>,
         at: At,
-        kept: &mut usize,
     ) {
-        let number = self.slots();
-        let leaf = self
-            .lane_place(lane)
-            .and_then(|lane| self.lanes.get_mut(lane));
-        let Some((_, leaf)) = leaf else {
+        let Some((_, leaf)) = place.and_then(|place| self.lanes.get_mut(place)) else {
             let detail = format!(
                 "the entry names lane `{lane}`, which was never created; it exists from here on"
             );
-            self.reports
-                .add(at, Finding::kept(ReportCode::MissingLane, detail), kept);
+            self.reports.add(
+                at,
+                Finding::kept(ReportCode::MissingLane, detail),
+                &mut self.kept,
+            );
             self.set_lane(lane, LaneLeaf::New(number));
             return;
         };
         let was = std::mem::replace(leaf, LaneLeaf::New(number));
-        let goes_on = match &was {
-            LaneLeaf::None => parent_id.is_none(),
-            LaneLeaf::New(leaf) => {
-                // The common case needs no comparison of texts.
-                (parent == ParentRef::BEFORE && leaf + 1 == number)
-                    || parent_id.is_some_and(|parent| self.ids.get(*leaf) == parent.as_bytes())
-            }
-            LaneLeaf::Id(leaf) => parent_id == Some(leaf.as_str()),
+        let parent = self
+            .parent
+            .get(number)
+            .copied()
+            .unwrap_or(ParentRef::NOBODY);
+        // The common case needs no comparison of texts.
+        if let LaneLeaf::New(leaf) = &was
+            && parent == ParentRef::BEFORE
+            && leaf + 1 == number
+        {
+            return;
+        }
+        let parent_id = match chunk
+            .parent
+            .get(in_chunk)
+            .copied()
+            .unwrap_or(ParentRef::NOBODY)
+        {
+            ParentRef::NOBODY => None,
+            ParentRef::BEFORE => number.checked_sub(1).map(|before| self.ids.get(before)),
+            ParentRef(name) => usize::try_from(name).ok().map(|name| chunk.names.get(name)),
         };
-        if !goes_on {
-            let leaf = self.leaf_id(&was).unwrap_or_else(|| "nothing".to_owned());
-            let parent = parent_id.unwrap_or("nothing");
+        let leaf_id = match &was {
+            LaneLeaf::None => None,
+            LaneLeaf::New(leaf) => Some(self.ids.get(*leaf)),
+            LaneLeaf::Id(id) => Some(id.as_bytes()),
+        };
+        if parent_id != leaf_id {
+            let name = |id: Option<&[u8]>| {
+                id.map_or("nothing".into(), String::from_utf8_lossy)
+                    .into_owned()
+            };
+            let (parent, leaf) = (name(parent_id), name(leaf_id));
             self.strays.push((
                 number,
                 format!("the entry's parent is `{parent}`, but lane `{lane}` stood on `{leaf}`"),
             ));
-        }
-    }
-
-    fn leaf_id(&self, leaf: &LaneLeaf) -> Option<String> {
-        match leaf {
-            LaneLeaf::None => None,
-            LaneLeaf::New(number) => Some(self.ids.text(*number)),
-            LaneLeaf::Id(id) => Some(id.clone()),
         }
     }
 
@@ -704,25 +531,60 @@ impl Draft {
         let lanes = std::mem::take(&mut self.lanes);
         self.summary.lanes = lanes
             .into_iter()
-            .map(|(name, leaf)| LaneRow {
-                leaf: self.leaf_id(&leaf),
-                name,
+            .map(|(name, leaf)| {
+                let leaf = match leaf {
+                    LaneLeaf::None => None,
+                    LaneLeaf::New(number) => Some(self.ids.text(number)),
+                    LaneLeaf::Id(id) => Some(id),
+                };
+                LaneRow { name, leaf }
             })
             .collect();
-        for (kind, count) in std::mem::take(&mut self.record_kinds) {
-            *self.kinds.entry(format!("record/{kind}")).or_insert(0) += count;
-        }
         self.summary.kinds = std::mem::take(&mut self.kinds).into_iter().collect();
-        let last = (0..self.slots()).rev().find(|&n| !self.is_record(n));
-        if let Some(last) = last {
+        if let Some(last) = (0..self.slots())
+            .rev()
+            .find(|&number| !self.is_record(number))
+        {
             self.summary.last_entry = Some(if self.format == Format::PiV1 {
                 made_up_id(
                     self.base
-                        .saturating_add(u32::try_from(last).unwrap_or(u32::MAX)),
+                        .saturating_add(u32::try_from(last).unwrap_or(NONE)),
                 )
             } else {
                 self.ids.text(last)
             });
+        }
+    }
+}
+
+/// What is known of the lanes that a chunk names, by their numbers there.
+struct ChunkLanes {
+    /// The place among the lanes, once the lane exists; the number in the lane column, once it has one.
+    of: Vec<(Option<usize>, Option<u16>)>,
+}
+
+impl ChunkLanes {
+    fn place(&mut self, lane: usize, name: &str, lanes: &AHashMap<String, usize>) -> Option<usize> {
+        let (place, _) = self.of.get_mut(lane)?;
+        if place.is_none() {
+            *place = lanes.get(name).copied();
+        }
+        *place
+    }
+
+    fn column(&mut self, lane: usize, number: impl FnOnce() -> u16) -> u16 {
+        match self.of.get_mut(lane) {
+            Some((_, column)) => *column.get_or_insert_with(number),
+            None => LOOK16,
+        }
+    }
+}
+
+fn add_to(kinds: &mut AHashMap<String, u64>, kind: &str, count: u64) {
+    match kinds.get_mut(kind) {
+        Some(sum) => *sum += count,
+        None => {
+            kinds.insert(kind.to_owned(), count);
         }
     }
 }

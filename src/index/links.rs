@@ -1,8 +1,9 @@
 //! Phase two of a build: ids to slots, parents, depths and state rows of the collected lines, and
 //! the reports that need the whole file.
 
+use super::chunk::ParentRef;
 use super::columns::{Flags, NONE, ROOT, ROW_WIDTH};
-use super::draft::{Draft, ParentRef};
+use super::draft::Draft;
 use super::ids::{self, Class};
 use super::segment::Damaged;
 use super::view::{Index, Slot, Trouble};

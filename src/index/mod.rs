@@ -4,12 +4,14 @@
 
 mod blocks;
 mod build;
+mod chunk;
 mod columns;
 mod draft;
 mod frame;
 mod ids;
 mod links;
 mod merge;
+mod scan;
 mod segment;
 mod sidecar;
 mod summary;

@@ -1,4 +1,5 @@
-//! The lines of a log one after the other, through one buffer that is read into and parsed in.
+//! The lines of a log one after the other, read in pieces of whole lines. A piece is read into a
+//! buffer that the reader may parse in.
 
 use xxhash_rust::xxh3::Xxh3;
 
@@ -7,9 +8,101 @@ use crate::error::Result;
 use crate::json::PADDING;
 
 /// How much is read at a time: small enough to stay in the second-level cache.
-const CHUNK: usize = 1 << 18;
+const PIECE: usize = 1 << 18;
 
-/// Where a line stands; its bytes are in the [`Lines`] it came from until the next one is asked for.
+/// A stretch of whole lines, or what follows the last newline.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Piece {
+    /// Byte offset in the log.
+    pub(crate) offset: u64,
+    /// Length in bytes; in the buffer at least [`PADDING`] bytes follow.
+    pub(crate) len: usize,
+    /// Whether it ends with a newline.
+    pub(crate) terminated: bool,
+}
+
+/// Reads a log from one offset to another, piece by piece, and hashes the whole lines.
+pub(crate) struct Pieces<'f> {
+    log: &'f LogFile,
+    /// Where the next read starts.
+    at: u64,
+    limit: u64,
+    /// The beginning of a line whose end was not read yet.
+    rest: Vec<u8>,
+    hash: Box<Xxh3>,
+    hashed: u64,
+}
+
+impl<'f> Pieces<'f> {
+    /// From `start`, which must be the start of a line, up to the length the log was opened with.
+    pub(crate) fn from(log: &'f LogFile, start: u64) -> Self {
+        Self {
+            log,
+            at: start,
+            limit: log.len(),
+            rest: Vec::new(),
+            hash: Box::new(Xxh3::new()),
+            hashed: start,
+        }
+    }
+
+    /// Reads the next piece into a buffer, whose old content is gone.
+    pub(crate) fn next(&mut self, buffer: &mut Vec<u8>) -> Result<Option<Piece>> {
+        let offset = self.at - len64(self.rest.len());
+        // A buffer grown by a huge line is given back once the line is done.
+        if buffer.capacity() > 8 * PIECE && self.rest.len() < PIECE {
+            *buffer = Vec::new();
+        }
+        let mut filled = self.rest.len();
+        buffer.resize(buffer.len().max(filled + PIECE + PADDING), 0);
+        if let Some(start) = buffer.get_mut(..filled) {
+            start.copy_from_slice(&self.rest);
+        }
+        self.rest.clear();
+        loop {
+            let left = self.limit.saturating_sub(self.at);
+            if left == 0 {
+                let piece = Piece {
+                    offset,
+                    len: filled,
+                    terminated: false,
+                };
+                return Ok(Some(piece).filter(|piece| piece.len > 0));
+            }
+            if buffer.len() - PADDING == filled {
+                buffer.resize(2 * filled + PADDING, 0);
+            }
+            let room = buffer.len() - PADDING - filled;
+            let step = usize::try_from(left).unwrap_or(usize::MAX).min(room);
+            let target = buffer.get_mut(filled..filled + step).unwrap_or_default();
+            read_exact_at(self.log.file(), target, self.at).map_err(|e| self.log.failed_read(e))?;
+            self.at += len64(step);
+            let last = memchr::memrchr(b'\n', target);
+            let start = filled;
+            filled += step;
+            let Some(last) = last else {
+                continue;
+            };
+            let whole = start + last + 1;
+            self.rest
+                .extend_from_slice(buffer.get(whole..filled).unwrap_or_default());
+            self.hash.update(buffer.get(..whole).unwrap_or_default());
+            self.hashed = offset + len64(whole);
+            return Ok(Some(Piece {
+                offset,
+                len: whole,
+                terminated: true,
+            }));
+        }
+    }
+
+    /// The hash of all whole lines so far, from the start, and the offset behind the last of them.
+    pub(crate) fn covered(&self) -> (u64, u64) {
+        (self.hash.digest(), self.hashed)
+    }
+}
+
+/// Where a line stands.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Line {
     /// Byte offset in the log.
@@ -18,134 +111,45 @@ pub(crate) struct Line {
     pub(crate) len: usize,
     /// Whether a newline follows.
     pub(crate) terminated: bool,
-    at: usize,
 }
 
-/// Reads a log from one offset to another, line by line, and hashes the terminated ones.
+/// Single lines with their bytes.
 pub(crate) struct Lines<'f> {
-    log: &'f LogFile,
+    pieces: Pieces<'f>,
     buffer: Vec<u8>,
-    /// Log offset of the buffer's first byte.
-    offset: u64,
-    /// Where the next line starts in the buffer.
+    piece: Option<Piece>,
     next: usize,
-    /// Up to where the buffer holds bytes of the log, and up to where whole lines.
-    filled: usize,
-    whole: usize,
-    /// Where reading stops.
-    limit: u64,
-    hash: Box<Xxh3>,
-    hashed: u64,
 }
 
 impl<'f> Lines<'f> {
     /// Lines from `start`, which must be the start of one, up to the length the log was opened with.
     pub(crate) fn from(log: &'f LogFile, start: u64) -> Self {
         Self {
-            log,
-            buffer: vec![0; CHUNK + PADDING],
-            offset: start,
+            pieces: Pieces::from(log, start),
+            buffer: Vec::new(),
+            piece: None,
             next: 0,
-            filled: 0,
-            whole: 0,
-            limit: log.len(),
-            hash: Box::new(Xxh3::new()),
-            hashed: start,
         }
     }
 
     /// The next line.
-    pub(crate) fn next(&mut self) -> Result<Option<Line>> {
-        if self.next >= self.whole {
-            self.fill()?;
+    pub(crate) fn next(&mut self) -> Result<Option<(Line, &[u8])>> {
+        if self.piece.is_none_or(|piece| self.next >= piece.len) {
+            self.piece = self.pieces.next(&mut self.buffer)?;
+            self.next = 0;
         }
-        let (end, terminated) = if self.next < self.whole {
-            let rest = self.buffer.get(self.next..self.whole).unwrap_or_default();
-            match memchr::memchr(b'\n', rest) {
-                Some(len) => (self.next + len, true),
-                None => (self.whole, false),
-            }
-        } else if self.next < self.filled {
-            (self.filled, false)
-        } else {
+        let Some(piece) = self.piece else {
             return Ok(None);
         };
+        let rest = self.buffer.get(self.next..piece.len).unwrap_or_default();
+        let len = memchr::memchr(b'\n', rest).unwrap_or(rest.len());
         let line = Line {
-            offset: self.offset + len64(self.next),
-            len: end - self.next,
-            terminated,
-            at: self.next,
+            offset: piece.offset + len64(self.next),
+            len,
+            terminated: piece.terminated,
         };
-        self.next = end + usize::from(terminated);
-        Ok(Some(line))
-    }
-
-    /// The line's bytes with [`PADDING`] bytes behind them, for parsing in place.
-    pub(crate) fn padded(&mut self, line: Line) -> &mut [u8] {
-        self.buffer
-            .get_mut(line.at..line.at + line.len + PADDING)
-            .unwrap_or_default()
-    }
-
-    /// The line's bytes, as long as they were not parsed in place.
-    pub(crate) fn bytes(&self, line: Line) -> &[u8] {
-        self.buffer
-            .get(line.at..line.at + line.len)
-            .unwrap_or_default()
-    }
-
-    /// The line's bytes from the log, for when they were parsed in place.
-    pub(crate) fn again(&self, line: Line) -> Result<Vec<u8>> {
-        let mut bytes = vec![0; line.len];
-        read_exact_at(self.log.file(), &mut bytes, line.offset)
-            .map_err(|e| self.log.failed_read(e))?;
-        Ok(bytes)
-    }
-
-    /// The hash of all terminated lines so far, from the start of the first to the offset behind
-    /// the last, and that offset. To be asked when there are no more lines.
-    pub(crate) fn covered(&self) -> (u64, u64) {
-        (self.hash.digest(), self.hashed)
-    }
-
-    /// Moves what is left to the front and reads on until a whole line or the end is there.
-    fn fill(&mut self) -> Result<()> {
-        self.buffer.copy_within(self.next..self.filled, 0);
-        self.offset += len64(self.next);
-        self.filled -= self.next;
-        self.next = 0;
-        self.whole = 0;
-        // A buffer grown by a huge line is given back once the line is done.
-        if self.buffer.len() > 4 * CHUNK && self.filled < CHUNK {
-            self.buffer.truncate(CHUNK + PADDING);
-            self.buffer.shrink_to_fit();
-        }
-        loop {
-            let left = self.limit.saturating_sub(self.offset + len64(self.filled));
-            let room = self.buffer.len() - PADDING - self.filled;
-            let step = usize::try_from(left).unwrap_or(usize::MAX).min(room);
-            if left == 0 {
-                return Ok(());
-            }
-            if step == 0 {
-                self.buffer
-                    .resize(2 * (self.buffer.len() - PADDING) + PADDING, 0);
-                continue;
-            }
-            let new = self.filled..self.filled + step;
-            let target = self.buffer.get_mut(new.clone()).unwrap_or_default();
-            read_exact_at(self.log.file(), target, self.offset + len64(self.filled))
-                .map_err(|e| self.log.failed_read(e))?;
-            self.filled += step;
-            let fresh = self.buffer.get(new.clone()).unwrap_or_default();
-            if let Some(last) = memchr::memrchr(b'\n', fresh) {
-                self.whole = new.start + last + 1;
-                self.hash
-                    .update(self.buffer.get(..self.whole).unwrap_or_default());
-                self.hashed = self.offset + len64(self.whole);
-                return Ok(());
-            }
-        }
+        self.next += len + 1;
+        Ok(rest.get(..len).map(|bytes| (line, bytes)))
     }
 }
 

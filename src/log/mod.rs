@@ -8,7 +8,7 @@ mod map;
 
 pub(crate) use file::{Identity, LogFile, open_regular, read_exact_at};
 pub(crate) use judge::{Finding, judge};
-pub(crate) use lines::{Line, Lines};
+pub(crate) use lines::{Line, Lines, Piece, Pieces};
 pub(crate) use map::Map;
 
 pub use file::Reading;

@@ -71,14 +71,13 @@ impl Mutations {
         let log = &self.log;
         let mut lines = Lines::from(log, self.offset);
         for _ in 0..BATCH {
-            let Some(line) = lines.next()? else {
+            let Some((line, bytes)) = lines.next()? else {
                 self.done = true;
                 return Ok(());
             };
             self.line += 1;
             self.offset =
                 line.offset + u64::try_from(line.len).unwrap_or(0) + u64::from(line.terminated);
-            let bytes = lines.bytes(line);
             let skip = if line.offset == 0 && bytes.starts_with(b"\xEF\xBB\xBF") {
                 3
             } else {
