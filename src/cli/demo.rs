@@ -8,7 +8,9 @@ use std::time::{Duration, Instant};
 use clap::Args;
 use leaflog::generate::Shape;
 use leaflog::naive::{ReadOptions, Replay};
-use leaflog::{At, Code, Error, Format, IndexMode, IndexState, OpenOptions, Result, Snapshot};
+use leaflog::{
+    At, BytesRead, Code, Error, Format, IndexMode, IndexState, OpenOptions, Result, Snapshot,
+};
 use serde::Serialize;
 
 use super::Exit;
@@ -30,7 +32,7 @@ const LIVE: u64 = 200;
 /// Prints both times in milliseconds with what was read; the time through the index is the median of
 /// 15 rounds. The answers of both are compared, and a difference is a failure. With --json prints
 /// {entries, log_bytes, replay_ms, index_build_ms, index_bytes, resume_ms, ratio, live_messages,
-/// live_message_bytes, path}; `path` is the folder if it was kept.
+/// live_message_bytes, log_bytes_read, index_bytes_read, path}; `path` is the folder if it was kept.
 #[derive(Debug, Args)]
 pub(crate) struct Demo {
     /// How many entries the session has; each is about 1 KB
@@ -59,6 +61,9 @@ struct Measured {
     live_messages: usize,
     /// Bytes of the messages of the snapshot together.
     live_message_bytes: usize,
+    /// Bytes of log and index that resuming looked at.
+    log_bytes_read: u64,
+    index_bytes_read: u64,
     /// The folder, if it was kept.
     path: Option<String>,
 }
@@ -73,7 +78,7 @@ impl Demo {
         let written = write_new(&shape, &log)?;
         let (replay_time, replayed) = replay(&log)?;
         let (build_time, index_bytes) = build(&log)?;
-        let (resume_time, resumed) = resume(&log)?;
+        let (resume_time, resumed, read) = resume(&log)?;
         if replayed != resumed {
             let message = "full replay and index give different snapshots, which must never be; \
                 `leaflog verify` may tell why";
@@ -89,6 +94,8 @@ impl Demo {
             ratio: replay_time.as_secs_f64() / resume_time.as_secs_f64().max(1e-9),
             live_messages: resumed.messages.len(),
             live_message_bytes: resumed.messages.bytes(),
+            log_bytes_read: read.log,
+            index_bytes_read: read.index,
             path: self.keep.then(|| scratch.path().display().to_string()),
         };
         if out.json() {
@@ -134,9 +141,10 @@ impl Measured {
             (
                 "resume",
                 format!(
-                    "{:.3} ms through the index, {} of messages given",
+                    "{:.3} ms through the index, {} of log and {} of index read",
                     self.resume_ms,
-                    size(live_bytes)
+                    size(self.log_bytes_read),
+                    size(self.index_bytes_read)
                 ),
             ),
             ("", ratio),
@@ -182,7 +190,7 @@ fn build(log: &Path) -> Result<(Duration, u64)> {
     }
 }
 
-fn resume(log: &Path) -> Result<(Duration, Snapshot)> {
+fn resume(log: &Path) -> Result<(Duration, Snapshot, BytesRead)> {
     let mut times = Vec::with_capacity(ROUNDS);
     let mut last = None;
     for _ in 0..ROUNDS {
@@ -196,11 +204,11 @@ fn resume(log: &Path) -> Result<(Duration, Snapshot)> {
                 format!("expected a fresh index, found it {state:?}; did the log change?");
             return Err(Error::new(Code::Storage, message).at_path(log));
         }
-        last = Some(snapshot);
+        last = Some((snapshot, session.bytes_read()));
     }
     times.sort();
     match (times.get(ROUNDS / 2), last) {
-        (Some(median), Some(snapshot)) => Ok((*median, snapshot)),
+        (Some(median), Some((snapshot, read))) => Ok((*median, snapshot, read)),
         _ => Err(Error::new(
             Code::InvalidQuery,
             "there was no round to measure",

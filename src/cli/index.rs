@@ -59,7 +59,8 @@ impl Index {
     fn bring_up_to_date(&self, file: &Path) -> leaflog::Result<(Session, IndexStatus)> {
         let session = open(self.common.options().index(IndexMode::Always), file)?;
         let status = session.index_status();
-        if status.path.is_none() {
+        // A log without a finished line has nothing that a sidecar could keep yet.
+        if status.path.is_none() && session.overview().lines > 1 {
             let why = status.reason.as_deref().unwrap_or("it is not known why");
             let message = format!(
                 "no sidecar could be kept: {why}; --index-dir names a folder that can be written"
@@ -91,7 +92,8 @@ fn tell(file: &Path, status: &IndexStatus, out: &mut Out) -> Result<(), Failure>
             let lines = counted(status.lines_read, "line");
             (GREEN, format!("extended by {lines}"))
         }
-        _ => (YELLOW, format!("rebuilt: {reason}")),
+        IndexState::Rebuilt => (YELLOW, format!("rebuilt: {reason}")),
+        _ => (YELLOW, format!("not kept: {reason}")),
     };
     let what = out.paint(style, clean(&what)).to_string();
     let size = out

@@ -48,19 +48,10 @@ impl Info {
 
 /// How many entries have more than one child; not known of a replayed log.
 fn branches(source: &Source) -> leaflog::Result<Option<u64>> {
-    let Source::Indexed(session) = source else {
-        return Ok(None);
-    };
-    let nodes = session.tree()?;
-    let mut children = vec![0u32; nodes.len()];
-    let mut branches = 0;
-    for parent in nodes.iter().filter_map(|node| node.parent) {
-        if let Some(number) = children.get_mut(parent) {
-            *number += 1;
-            branches += u64::from(*number == 2);
-        }
+    match source {
+        Source::Indexed(session) => session.branches().map(Some),
+        Source::Replayed(_) => Ok(None),
     }
-    Ok(Some(branches))
 }
 
 /// What was done with the index.

@@ -5,7 +5,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use leaflog::{Format, OpenOptions, Repository, Session, SessionInfo};
+use leaflog::{Format, OpenOptions, Repository, SessionInfo};
 use serde::Serialize;
 
 use super::Exit;
@@ -103,7 +103,7 @@ fn find(folder: &Path, options: &OpenOptions) -> leaflog::Result<Found> {
     // Anything that is no folder is opened as a log, which tells what is wrong with it.
     if std::fs::metadata(folder).is_ok_and(|metadata| !metadata.is_dir()) {
         let session = options.open(folder)?;
-        return Ok((vec![Row::of_session(&session, folder)], Vec::new()));
+        return Ok((vec![Row::of_listed(session.info())], Vec::new()));
     }
     let repository = Repository::new(folder).with_options(options.clone());
     let listing = repository.list()?;
@@ -126,26 +126,6 @@ impl Row {
             bytes: info.bytes,
             damaged: info.damaged,
             active: info.updated,
-        }
-    }
-
-    fn of_session(session: &Session, path: &Path) -> Self {
-        let overview = session.overview();
-        let active = overview.updated.or(overview.created);
-        let name = overview.name.clone().filter(|name| !name.is_empty());
-        Self {
-            id: overview.session_id,
-            path: path.display().to_string(),
-            format: overview.format,
-            cwd: overview.cwd,
-            name: overview.name,
-            title: name.or(overview.first_message),
-            created: overview.created.map(leaflog::format_time),
-            updated: active.map(leaflog::format_time),
-            message_count: overview.stats.message_count,
-            bytes: overview.bytes,
-            damaged: overview.report_count > 0,
-            active,
         }
     }
 }

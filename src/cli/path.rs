@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use clap::Args;
-use leaflog::{At, Code};
+use leaflog::At;
 use serde::Serialize;
 
 use super::Exit;
@@ -57,13 +57,8 @@ impl Path {
         match source {
             Source::Indexed(session) if salvage => session.salvage_path(at),
             Source::Indexed(session) => session.path(at),
-            Source::Replayed(replay) => match replay.path(at) {
-                // The replay tells whole paths only; a cut one is read through an index in memory.
-                Err(error) if salvage && error.code() == Code::InvalidEntry => {
-                    self.opening.session(&self.file, true)?.salvage_path(at)
-                }
-                ids => ids,
-            },
+            Source::Replayed(replay) if salvage => replay.salvage_path(at),
+            Source::Replayed(replay) => replay.path(at),
         }
     }
 }

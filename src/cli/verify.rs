@@ -5,13 +5,14 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use leaflog::{IndexState, Report, Verification};
+use leaflog::{Problem, Report, Verification};
 use serde::Serialize;
 
 use super::Exit;
 use super::args::Opening;
 use super::failure::Failure;
 use super::out::{GREEN, Out, YELLOW};
+use super::progress::Progress;
 use super::text::{clean, count, counted, size};
 
 /// Read everything: every line, the index against the log, the path of every leaf
@@ -40,22 +41,8 @@ struct Object<'a> {
     index_checked: bool,
     reports: &'a [Report],
     report_count: u64,
-    problems: Vec<Wrong<'a>>,
+    problems: &'a [Problem],
     problem_count: u64,
-}
-
-/// Something that is wrong beside damaged lines.
-#[derive(Serialize)]
-struct Wrong<'a> {
-    place: &'a str,
-    detail: &'a str,
-}
-
-/// What was found in a file.
-struct Found {
-    verification: Verification,
-    /// Why opening the log had to replace its sidecar before anything could be compared with it.
-    replaced: Option<String>,
 }
 
 impl Verify {
@@ -64,7 +51,7 @@ impl Verify {
         for file in &self.files {
             match self.verify(file) {
                 Ok(found) => {
-                    found.tell(file, out)?;
+                    tell(&found, file, out)?;
                     if !found.is_clean() {
                         exit = exit.and(Exit::Failed);
                     }
@@ -78,86 +65,65 @@ impl Verify {
         Ok(exit)
     }
 
-    fn verify(&self, file: &Path) -> leaflog::Result<Found> {
-        let session = self.opening.session(file, false)?;
-        let status = session.index_status();
-        // Opening repairs an index that is of no use, and only its words tell that there was one.
-        let replaced = status
-            .reason
-            .filter(|reason| status.state == IndexState::Rebuilt && reason.contains("not usable"));
-        Ok(Found {
-            verification: session.verify()?,
-            replaced,
-        })
+    fn verify(&self, file: &Path) -> leaflog::Result<Verification> {
+        let progress = Progress::new("verifying");
+        let watched = progress.clone();
+        let found = self
+            .opening
+            .options()
+            .progress(move |done, total| watched.of(done, total))
+            .verify(file);
+        progress.finish();
+        found
     }
 }
 
-impl Found {
-    fn is_clean(&self) -> bool {
-        self.verification.is_clean() && self.replaced.is_none()
+fn tell(found: &Verification, file: &Path, out: &mut Out) -> Result<(), Failure> {
+    let path = file.display().to_string();
+    if out.json() {
+        out.object(&Object {
+            path,
+            ok: found.is_clean(),
+            lines: found.lines,
+            bytes: found.bytes,
+            entries: found.entries,
+            leaves: found.leaves,
+            index_checked: found.index_checked,
+            reports: &found.reports,
+            report_count: found.report_count,
+            problems: &found.problems,
+            problem_count: found.problem_count,
+        })?;
+        return Ok(());
     }
-
-    fn problems(&self) -> (Vec<Wrong<'_>>, u64) {
-        let replaced = self.replaced.as_deref().map(|detail| Wrong {
-            place: "index",
-            detail,
-        });
-        let others = self.verification.problems.iter().map(|problem| Wrong {
-            place: problem.place,
-            detail: &problem.detail,
-        });
-        let number = self.verification.problem_count + u64::from(replaced.is_some());
-        (replaced.into_iter().chain(others).collect(), number)
+    let index = if found.index_checked {
+        "index compared"
+    } else {
+        "no index to compare"
+    };
+    let wrong = found.report_count.saturating_add(found.problem_count);
+    let verdict = if wrong == 0 {
+        out.paint(GREEN, "good".to_owned()).to_string()
+    } else {
+        let wrong = format!("{} wrong", counted(wrong, "thing"));
+        out.paint(YELLOW, wrong).to_string()
+    };
+    writeln!(
+        out,
+        "{}: {verdict}; {} and {} read, {} followed, {index}",
+        clean(&path),
+        counted(found.lines, "line"),
+        size(found.bytes),
+        counted(found.leaves, "path"),
+    )?;
+    for report in &found.reports {
+        writeln!(out, "  {}", report_line(report))?;
     }
-
-    fn tell(&self, file: &Path, out: &mut Out) -> Result<(), Failure> {
-        let (found, path) = (&self.verification, file.display().to_string());
-        let (problems, problem_count) = self.problems();
-        if out.json() {
-            out.object(&Object {
-                path,
-                ok: self.is_clean(),
-                lines: found.lines,
-                bytes: found.bytes,
-                entries: found.entries,
-                leaves: found.leaves,
-                index_checked: found.index_checked,
-                reports: &found.reports,
-                report_count: found.report_count,
-                problems,
-                problem_count,
-            })?;
-            return Ok(());
-        }
-        let index = if found.index_checked {
-            "index compared"
-        } else {
-            "no index to compare"
-        };
-        let wrong = found.report_count.saturating_add(problem_count);
-        let verdict = if wrong == 0 {
-            out.paint(GREEN, "good".to_owned()).to_string()
-        } else {
-            let wrong = format!("{} wrong", counted(wrong, "thing"));
-            out.paint(YELLOW, wrong).to_string()
-        };
-        writeln!(
-            out,
-            "{}: {verdict}; {} and {} read, {} followed, {index}",
-            clean(&path),
-            counted(found.lines, "line"),
-            size(found.bytes),
-            counted(found.leaves, "path"),
-        )?;
-        for report in &found.reports {
-            writeln!(out, "  {}", report_line(report))?;
-        }
-        more(found.reports.len(), found.report_count, out)?;
-        for problem in &problems {
-            writeln!(out, "  {}: {}", problem.place, clean(problem.detail))?;
-        }
-        more(problems.len(), problem_count, out)
+    more(found.reports.len(), found.report_count, out)?;
+    for problem in &found.problems {
+        writeln!(out, "  {}: {}", problem.place, clean(&problem.detail))?;
     }
+    more(found.problems.len(), found.problem_count, out)
 }
 
 /// A report on one line.

@@ -76,6 +76,13 @@ impl Bits {
             .is_some_and(|word| word.load(Ordering::Relaxed) >> (bit % 64) & 1 == 1)
     }
 
+    fn count(&self) -> u64 {
+        self.0
+            .iter()
+            .map(|word| u64::from(word.load(Ordering::Relaxed).count_ones()))
+            .sum()
+    }
+
     fn set(&self, bit: usize) {
         if let Some(word) = self.0.get(bit / 64) {
             word.fetch_or(1 << (bit % 64), Ordering::Relaxed);
@@ -96,6 +103,12 @@ impl Checked {
             data: Bits::new(data_len.div_ceil(BLOCK)),
             levels,
         }
+    }
+
+    /// Bytes of data and tree that were checked so far.
+    pub(crate) fn bytes(&self) -> u64 {
+        let levels = self.levels.iter().map(|(_, bits)| bits.count());
+        (self.data.count() + levels.sum::<u64>()) * u64::try_from(BLOCK).unwrap_or(0)
     }
 
     /// Whether the blocks that hold a range of the data are right.

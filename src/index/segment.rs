@@ -345,6 +345,11 @@ impl Segment {
         rkyv::deserialize::<Summary, rancor::Error>(archived).map_err(|_| Damaged)
     }
 
+    /// Bytes of the frame that were read and checked so far.
+    pub(crate) fn bytes_checked(&self) -> u64 {
+        len64(HEADER) + self.header.summary_len + self.checked.bytes()
+    }
+
     /// Whether the log still has the bytes at its start, and before the end of this segment, that
     /// it had when the segment was made.
     pub(crate) fn anchors_match(&self, log: &LogFile) -> LogResult<bool> {

@@ -88,6 +88,14 @@ impl Index {
             .sum()
     }
 
+    /// Bytes of all segments that were read and checked so far.
+    pub(crate) fn bytes_checked(&self) -> u64 {
+        self.segments
+            .iter()
+            .map(|segment| segment.bytes_checked())
+            .sum()
+    }
+
     /// The segment of a slot, and the slot's number in it.
     #[inline]
     fn find(&self, slot: Slot) -> std::result::Result<(&Segment, usize), Damaged> {

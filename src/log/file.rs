@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::fs::{File, Metadata};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::UNIX_EPOCH;
 
 use super::Map;
@@ -109,6 +110,8 @@ pub(crate) struct LogFile {
     len: u64,
     identity: Identity,
     map: Option<Map>,
+    /// Bytes handed out by `read`.
+    handed_out: AtomicU64,
 }
 
 impl LogFile {
@@ -129,6 +132,7 @@ impl LogFile {
             len,
             identity,
             map,
+            handed_out: AtomicU64::new(0),
         })
     }
 
@@ -181,6 +185,8 @@ impl LogFile {
         if end.is_none_or(|end| end > self.len) {
             return Ok(None);
         }
+        let count = u64::try_from(len).unwrap_or(u64::MAX);
+        self.handed_out.fetch_add(count, Ordering::Relaxed);
         if let Some(map) = &self.map {
             let Ok(start) = usize::try_from(start) else {
                 return Ok(None);
@@ -190,6 +196,11 @@ impl LogFile {
         let mut bytes = vec![0; len];
         read_exact_at(&self.file, &mut bytes, start).map_err(|e| self.failed_read(e))?;
         Ok(Some(Cow::Owned(bytes)))
+    }
+
+    /// Bytes that were handed out so far.
+    pub(crate) fn bytes_read(&self) -> u64 {
+        self.handed_out.load(Ordering::Relaxed)
     }
 
     /// The error for a read that failed: one that met the end of the file means it was truncated.

@@ -130,6 +130,16 @@ impl Replay {
         Ok(walk.entries.iter().map(|entry| entry.id.clone()).collect())
     }
 
+    /// As [`path`](Self::path), but a broken path is cut at its break.
+    ///
+    /// # Errors
+    ///
+    /// As [`path`](Self::path), less `invalid_entry`.
+    pub fn salvage_path(&self, at: At<'_>) -> Result<Vec<String>> {
+        let walk = self.walk(at, true)?;
+        Ok(walk.entries.iter().map(|entry| entry.id.clone()).collect())
+    }
+
     /// The context at a leaf. With `salvage` a broken path is cut at the break.
     ///
     /// # Errors

@@ -13,6 +13,6 @@ pub use entry::Entry;
 pub use mutations::{Mutation, Mutations};
 pub use options::{IndexMode, OpenOptions};
 pub use repository::{Listing, Repository, SessionInfo};
-pub use session::{IndexState, IndexStatus, Session};
+pub use session::{BytesRead, IndexState, IndexStatus, Session};
 pub use tree::TreeNode;
 pub use verify::{Problem, Verification};

@@ -4,7 +4,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::Session;
+use super::{Session, Verification, verify};
 use crate::error::Result;
 use crate::log::Reading;
 
@@ -117,5 +117,25 @@ impl OpenOptions {
     /// version is not known.
     pub fn open(&self, path: impl AsRef<Path>) -> Result<Session> {
         Session::open_with(path.as_ref(), self.clone())
+    }
+
+    /// Reads everything: every line, the sidecar against the log, the path of every leaf. Repairs
+    /// and writes nothing. `strict` has no effect: all damage is in the answer.
+    ///
+    /// ```
+    /// # let folder = tempfile::tempdir().unwrap();
+    /// # let path = folder.path().join("s.jsonl");
+    /// # std::fs::write(&path, "{\"type\":\"session\",\"version\":3,\"id\":\"s1\",\"timestamp\":\"2026-07-14T09:00:00Z\",\"cwd\":\"/\"}\n{torn\n").unwrap();
+    /// let found = leaflog::OpenOptions::new().verify(&path)?;
+    /// assert_eq!(found.reports[0].line, 2);
+    /// assert!(!found.is_clean());
+    /// # Ok::<(), leaflog::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// As [`open`](Self::open), but damage is no error.
+    pub fn verify(&self, path: impl AsRef<Path>) -> Result<Verification> {
+        verify::run(path.as_ref(), self)
     }
 }

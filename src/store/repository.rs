@@ -40,7 +40,8 @@ pub struct SessionInfo {
 }
 
 impl SessionInfo {
-    fn of(session: &Session, path: PathBuf) -> Self {
+    pub(super) fn of(session: &Session) -> Self {
+        let path = session.log_path().to_owned();
         let overview = session.overview();
         let modified = || {
             let time = std::fs::metadata(&path).ok()?.modified().ok()?;
@@ -121,7 +122,7 @@ impl Repository {
         let mut listing = Listing::default();
         for path in self.logs(&mut listing.warnings)? {
             match self.options.open(&path) {
-                Ok(session) => listing.sessions.push(SessionInfo::of(&session, path)),
+                Ok(session) => listing.sessions.push(SessionInfo::of(&session)),
                 Err(error) => listing.warnings.push(error.at_path(&path)),
             }
         }

@@ -6,10 +6,10 @@ use std::sync::Arc;
 use parking_lot::RwLock;
 use serde::Serialize;
 
-use super::{Entry, IndexMode, Mutations, OpenOptions, TreeNode, Verification, tree, verify};
+use super::{Entry, IndexMode, Mutations, OpenOptions, SessionInfo, TreeNode, tree};
 use crate::error::{Code, Error, Result};
 use crate::index::{
-    Answer, Built, Class, How, Index, Loaded, Sidecar, Slot, Trouble, Why, build, extend,
+    Answer, Built, Class, How, Index, Loaded, Sidecar, Trouble, Why, build, extend,
 };
 use crate::log::LogFile;
 use crate::model::{At, Format, Overview, ReportCode, Snapshot};
@@ -49,6 +49,16 @@ pub struct IndexStatus {
     pub bytes: u64,
     /// The sidecar file, if there is one that is up to date.
     pub path: Option<PathBuf>,
+}
+
+/// Bytes that were looked at to give answers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct BytesRead {
+    /// Of the log: what identifies it, and the entries that were asked for.
+    pub log: u64,
+    /// Of the index: headers and summary, and the blocks of its columns that were touched.
+    pub index: u64,
 }
 
 #[derive(Debug)]
@@ -211,21 +221,29 @@ impl Session {
         Mutations::open(&self.path, state.index.format, self.options.salvage)
     }
 
-    /// Reads everything: every line, the sidecar against the log, the path of every leaf.
+    /// How many entries have more than one child: how often the conversation went back.
     ///
     /// # Errors
     ///
-    /// Only what reading the log may meet; what is wrong with it is in the answer.
-    pub fn verify(&self) -> Result<Verification> {
+    /// Only what reading the log may meet.
+    pub fn branches(&self) -> Result<u64> {
+        self.answer(tree::branches)
+    }
+
+    /// What a listing shows of the session.
+    #[must_use]
+    pub fn info(&self) -> SessionInfo {
+        SessionInfo::of(self)
+    }
+
+    /// How much of the log and of the index answers have touched since the session was opened.
+    #[must_use]
+    pub fn bytes_read(&self) -> BytesRead {
         let state = self.state();
-        state.log.check_not_truncated()?;
-        let how = how(&self.options, None);
-        verify::run(
-            &state.log,
-            (self.options.index != IndexMode::Memory).then(|| self.sidecar()),
-            self.options.reading,
-            how,
-        )
+        BytesRead {
+            log: state.log.bytes_read(),
+            index: state.index.bytes_checked(),
+        }
     }
 
     /// What the session looks like from outside.
@@ -298,10 +316,6 @@ impl Session {
         Arc::clone(&self.state.read())
     }
 
-    fn sidecar(&self) -> Sidecar {
-        Sidecar::of(&self.path, self.options.index_dir.as_deref())
-    }
-
     /// Asks the index; if it turns out wrong, rebuilds it and asks again.
     fn answer<T>(&self, ask: impl Fn(Source<'_>) -> Answer<T>) -> Result<T> {
         let state = self.state();
@@ -333,7 +347,10 @@ impl Session {
 }
 
 /// The options as a build wants them.
-fn how<'p>(options: &OpenOptions, progress: Option<crate::index::Progress<'p>>) -> How<'p> {
+pub(super) fn how<'p>(
+    options: &OpenOptions,
+    progress: Option<crate::index::Progress<'p>>,
+) -> How<'p> {
     How {
         salvage: options.salvage,
         progress,
@@ -515,6 +532,9 @@ impl State {
             },
             reason: Some(match &written {
                 Some(_) => reason,
+                None if built.whole == 0 => {
+                    "no line of the log can be indexed for good yet".to_owned()
+                }
                 None => format!("{reason}; a new one could not be written"),
             }),
             lines_read: built.lines,
@@ -630,7 +650,7 @@ fn grown(lines: u64) -> String {
 }
 
 /// Runs something that may take long, with the caller's progress call behind it.
-fn with_progress<T>(
+pub(super) fn with_progress<T>(
     options: &OpenOptions,
     total: u64,
     run: impl FnOnce(How<'_>) -> Result<T>,
@@ -660,9 +680,4 @@ impl Built {
             summary,
         })
     }
-}
-
-/// The slot of an entry: for the rooms of this folder.
-pub(super) fn entry_slots(index: &Index) -> impl Iterator<Item = Slot> {
-    0..index.slots()
 }

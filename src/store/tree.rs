@@ -61,3 +61,24 @@ pub(super) fn nodes(source: Source<'_>) -> Answer<Vec<TreeNode>> {
     }
     Ok(nodes)
 }
+
+/// Entries with more than one child, by the index alone.
+pub(super) fn branches(source: Source<'_>) -> Answer<u64> {
+    let index = source.index;
+    let mut children = vec![0u8; usize::try_from(index.slots()).unwrap_or(0)];
+    let mut branches = 0;
+    for slot in 0..index.slots() {
+        if class_of(index.kind(slot)?) != Class::Entry || !counts(source, slot)? {
+            continue;
+        }
+        if let Some(parent) = index.parent(slot)?
+            && let Some(count) = usize::try_from(parent)
+                .ok()
+                .and_then(|parent| children.get_mut(parent))
+        {
+            *count = count.saturating_add(1);
+            branches += u64::from(*count == 2);
+        }
+    }
+    Ok(branches)
+}

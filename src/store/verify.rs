@@ -1,13 +1,17 @@
 //! Reads everything and compares: the log with its format's rules, the sidecar with the log.
 
+use std::path::Path;
+
 use serde::Serialize;
 
 use super::entry::counts;
+use super::session::with_progress;
+use super::{IndexMode, OpenOptions};
 use crate::error::Result;
 use crate::index::{
-    Answer, Class, How, Index, ROW_WIDTH, Sidecar, Slot, Trouble, build, class_of, same_bytes,
+    Answer, Class, Index, ROW_WIDTH, Sidecar, Slot, Trouble, Why, build, class_of, same_bytes,
 };
-use crate::log::{LogFile, Reading};
+use crate::log::LogFile;
 use crate::model::Report;
 use crate::snapshot::{Source, Trail};
 
@@ -63,13 +67,9 @@ impl Verification {
     }
 }
 
-pub(super) fn run(
-    log: &LogFile,
-    sidecar: Option<Sidecar>,
-    reading: Reading,
-    how: How<'_>,
-) -> Result<Verification> {
-    let built = build(log, how)?;
+pub(super) fn run(path: &Path, options: &OpenOptions) -> Result<Verification> {
+    let log = LogFile::open(path, options.reading)?;
+    let built = with_progress(options, log.len(), |how| build(&log, how))?;
     let summary = &built.index.summary;
     let mut found = Verification {
         lines: summary.lines,
@@ -84,21 +84,35 @@ pub(super) fn run(
     };
     let source = Source {
         index: &built.index,
-        log,
+        log: &log,
     };
     settle(check_paths(source, &mut found), "path", &mut found)?;
-    let Some(sidecar) = sidecar.filter(Sidecar::exists) else {
+    if options.index == IndexMode::Memory {
         return Ok(found);
-    };
-    found.index_checked = true;
-    match sidecar.load(log, reading)? {
-        Err(_) => found.add("index", "the sidecar does not belong to this log or is damaged; opening the session rebuilds it".to_owned()),
+    }
+    let sidecar = Sidecar::of(path, options.index_dir.as_deref());
+    match sidecar.load(&log, options.reading)? {
+        Err(Why::Missing) => {}
+        Err(Why::Unusable(reason)) => {
+            found.index_checked = true;
+            found.add(
+                "index",
+                format!("the sidecar is not usable: {reason}; opening the session rebuilds it"),
+            );
+        }
         Ok(loaded) => {
-            match same_bytes(&loaded.index, log)? {
-                Ok(true) => {}
-                _ => found.add("index", "the log's bytes are not those that were indexed".to_owned()),
+            found.index_checked = true;
+            if !matches!(same_bytes(&loaded.index, &log)?, Ok(true)) {
+                found.add(
+                    "index",
+                    "the log's bytes are not those that were indexed".to_owned(),
+                );
             }
-            settle(check_index(source, &loaded.index, &mut found), "index", &mut found)?;
+            settle(
+                check_index(source, &loaded.index, &mut found),
+                "index",
+                &mut found,
+            )?;
         }
     }
     Ok(found)
@@ -124,7 +138,7 @@ fn check_paths(source: Source<'_>, found: &mut Verification) -> Answer<()> {
     let index = source.index;
     let slots = usize::try_from(index.slots()).unwrap_or(0);
     let mut has_child = vec![false; slots];
-    for slot in super::session::entry_slots(index) {
+    for slot in 0..index.slots() {
         if is_node(source, slot)?
             && let Some(parent) = index.parent(slot)?
             && let Some(mark) = usize::try_from(parent)
@@ -136,7 +150,7 @@ fn check_paths(source: Source<'_>, found: &mut Verification) -> Answer<()> {
     }
     // Leaves that share a root share its break, which is told once.
     let mut told = ahash::AHashSet::new();
-    for slot in super::session::entry_slots(index) {
+    for slot in 0..index.slots() {
         let parent_of_some = usize::try_from(slot)
             .ok()
             .and_then(|slot| has_child.get(slot))
@@ -171,7 +185,7 @@ fn check_index(source: Source<'_>, loaded: &Index, found: &mut Verification) -> 
         );
         return Ok(());
     }
-    for slot in super::session::entry_slots(loaded) {
+    for slot in 0..loaded.slots() {
         let same = loaded.place(slot)? == built.place(slot)?
             && loaded.kind(slot)? == built.kind(slot)?
             && loaded.flags(slot)? == built.flags(slot)?

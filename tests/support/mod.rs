@@ -2,3 +2,4 @@
 pub mod agree;
 pub mod disk;
 pub mod logs;
+pub mod steps;
