@@ -22,6 +22,23 @@
 //! Start with [`Session`] for one file and [`Repository`] for a folder. [`naive`] is the plain
 //! reader that the indexed one is compared with.
 
+#![deny(unsafe_code)]
+#![warn(missing_docs)]
+// What a log or a sidecar says must never bring a process down.
+#![cfg_attr(
+    not(test),
+    warn(
+        clippy::unwrap_used,
+        clippy::expect_used,
+        clippy::panic,
+        clippy::indexing_slicing,
+        clippy::string_slice,
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        clippy::cast_precision_loss
+    )
+)]
+
 mod error;
 mod format;
 pub mod generate;

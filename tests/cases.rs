@@ -403,7 +403,8 @@ fn a_damaged_sidecar_answers_every_case() {
 }
 
 fn foreign() -> Vec<u8> {
-    sidecar_of(&case(&Path::new(FOLDER).join(format!("{FOREIGN}.json"))).log)
+    let case = case(&Path::new(FOLDER).join(format!("{FOREIGN}.json")));
+    sidecar_of(&case.log).expect("a sidecar")
 }
 
 #[test]
@@ -411,7 +412,7 @@ fn a_sidecar_of_another_log_answers_every_case() {
     let sidecars: Vec<Vec<u8>> = cases()
         .iter()
         .filter(|case| case.expected["open"] == "ok")
-        .map(|case| sidecar_of(&case.log))
+        .map(|case| sidecar_of(&case.log).expect("a sidecar"))
         .collect();
     check_all(|case, disk| {
         let mut list = Vec::new();

@@ -43,6 +43,9 @@ pub(crate) enum Mutation<'a> {
     },
 }
 
+/// A provider and a model, each if it is named.
+pub(crate) type ModelName<'a> = (Option<Cow<'a, str>>, Option<Cow<'a, str>>);
+
 /// A node of the tree.
 #[derive(Debug, Default)]
 pub(crate) struct Entry<'a> {
@@ -66,7 +69,7 @@ pub(crate) struct Entry<'a> {
     /// The part of the state that it sets, beside the model of an assistant message.
     pub(crate) sets: Option<State>,
     /// The model that it sets: provider and name.
-    pub(crate) model: Option<(Option<Cow<'a, str>>, Option<Cow<'a, str>>)>,
+    pub(crate) model: Option<ModelName<'a>>,
     /// A fact that the entry states for the whole session (codebot, pi v1 to v3).
     pub(crate) fact: Option<Fact<'a>>,
     /// What a listing would show of it as the first message.

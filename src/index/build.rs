@@ -285,8 +285,10 @@ impl Layout<'_> {
 
     fn columns(&mut self, range: std::ops::Range<usize>, log_start: u64) -> Columns {
         let first = self.draft.base.saturating_add(narrow(range.start));
-        let mut columns = Columns::default();
-        columns.table = vec![NONE; ids::table_len(range.len())];
+        let mut columns = Columns {
+            table: vec![NONE; ids::table_len(range.len())],
+            ..Columns::default()
+        };
         columns.start.reserve(range.len());
         for number in range.clone() {
             let start = self.draft.start.get(number).copied().unwrap_or(0) - log_start;

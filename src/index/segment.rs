@@ -125,6 +125,18 @@ impl Segment {
     pub(crate) fn decode(backing: Backing, start: usize) -> Option<Self> {
         let bytes = backing.as_slice().get(start..)?;
         let (header, header_hash) = FrameHeader::from_bytes(bytes)?;
+        // Whoever computes with these numbers later need not fear overflow.
+        let fits = |first: u64, count: u64| {
+            first
+                .checked_add(count)
+                .is_some_and(|end| end < u64::from(u32::MAX))
+        };
+        if !fits(header.first_slot, header.slots)
+            || !fits(header.first_row, header.rows)
+            || header.log_end < header.log_start
+        {
+            return None;
+        }
         let columns_len = usize::try_from(header.columns_len).ok()?;
         let summary_len = usize::try_from(header.summary_len).ok()?;
         // A length that does not lie within the file is refused before anything is computed from it.

@@ -421,10 +421,6 @@ impl State {
     }
 
     /// Goes on from the index of an earlier state of the same file, if it only grew.
-    #[expect(
-        clippy::type_complexity,
-        reason = "the parts of a state that is not whole yet"
-    )]
     fn go_on(
         log: &LogFile,
         how: How<'_>,

@@ -172,7 +172,7 @@ impl Story {
             Step::Repeat(which) => {
                 let lines: Vec<&[u8]> = log.split_inclusive(|&byte| byte == b'\n').collect();
                 if !lines.is_empty() {
-                    disk.append(which.get(&lines));
+                    disk.append(lines[which.index(lines.len())]);
                 }
             }
             Step::Truncate(at) => disk.truncate(at.index(log.len() + 1) as u64),
@@ -213,9 +213,7 @@ impl Story {
             Harm::Empty => sidecar.clear(),
             Harm::Delete => return fs::remove_file(&path).expect("removed"),
             Harm::OfAnother(log) => {
-                if Replay::from_bytes(log, ReadOptions::default()).is_ok() {
-                    sidecar = sidecar_of(log);
-                }
+                sidecar = sidecar_of(log).unwrap_or(sidecar);
             }
         }
         // Who has it mapped would see its bytes change or vanish.
