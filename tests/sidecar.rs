@@ -856,11 +856,8 @@ proptest! {
     })]
 
     #[test]
-    fn whatever_happens_to_log_and_sidecar_the_answers_are_right((log, next, steps) in steps::story()) {
-        if let Err(difference) = steps::take(&log, &next, &steps) {
-            let log = logs::show(&log);
-            return Err(TestCaseError::fail(format!("{log}\n{difference}")));
-        }
+    fn whatever_happens_to_log_and_sidecar_the_answers_are_right(story in steps::story()) {
+        story.take().map_err(TestCaseError::fail)?;
     }
 }
 
@@ -1005,46 +1002,86 @@ fn a_damaged_sidecar_is_written_anew_when_a_question_meets_the_damage() {
     assert!(met > 10, "only {met} times");
 }
 
+/// Appends lines one by one while threads read; each line only when somebody has read since.
+fn append_among_readers(
+    lines: &[&[u8]],
+    disk: &Disk,
+    written: &AtomicU64,
+    readers: usize,
+    read: impl Fn(usize) + Sync,
+) {
+    let rounds = AtomicU64::new(0);
+    let last = written.load(Ordering::SeqCst) + lines.len() as u64;
+    std::thread::scope(|scope| {
+        let readers: Vec<_> = (0..readers)
+            .map(|number| {
+                let (rounds, read) = (&rounds, &read);
+                scope.spawn(move || {
+                    let mut known = 0;
+                    while known < last {
+                        known = written.load(Ordering::SeqCst);
+                        read(number);
+                        rounds.fetch_add(1, Ordering::SeqCst);
+                    }
+                })
+            })
+            .collect();
+        for line in lines {
+            let before = rounds.load(Ordering::SeqCst);
+            disk.append(line);
+            written.fetch_add(1, Ordering::SeqCst);
+            // A reader that failed has ended, and will end the test.
+            while rounds.load(Ordering::SeqCst) == before
+                && !readers.iter().any(|reader| reader.is_finished())
+            {
+                std::thread::yield_now();
+            }
+        }
+    });
+}
+
 #[test]
 fn many_threads_share_a_session_while_the_log_grows() {
-    let whole = chain(400);
-    let ids: Vec<String> = (Disk::new(&whole).open().tree().expect("a tree").into_iter())
-        .map(|node| node.id)
-        .collect();
+    let whole = chain(500);
+    let tree = Disk::new(&whole).open().tree().expect("a tree");
+    let ids: Vec<String> = tree.into_iter().map(|node| node.id).collect();
     let all: Vec<&[u8]> = whole.split_inclusive(|&byte| byte == b'\n').collect();
-    let start = 100;
     for reading in [Reading::Map, Reading::Read] {
-        let disk = Disk::new(&all[..=start].concat());
+        let disk = Disk::new(&all[..100].concat());
         let session = always().reading(reading).open(disk.path());
         let session = session.expect("a session");
-        let written = AtomicU64::new(start as u64);
-        let last = (all.len() - 1) as u64;
-        std::thread::scope(|scope| {
-            for _ in 0..4 {
-                scope.spawn(|| {
-                    loop {
-                        let known = written.load(Ordering::SeqCst);
-                        session.refresh().expect("refreshed");
-                        let path = session.path(At::Current).expect("a path");
-                        assert_eq!(path, ids[..path.len()]);
-                        // Other threads refresh too, but never go back behind what is known.
-                        assert!(path.len() as u64 >= known, "{} of {known}", path.len());
-                        let snapshot = session.snapshot(At::Current).expect("a snapshot");
-                        assert!(snapshot.path_entries >= known);
-                        assert!(session.entry(&path[0]).expect("an entry").is_some());
-                        if known == last {
-                            break;
-                        }
-                    }
-                });
-            }
-            for line in &all[start + 1..] {
-                disk.append(line);
-                written.fetch_add(1, Ordering::SeqCst);
-            }
+        let written = AtomicU64::new(100);
+        append_among_readers(&all[100..], &disk, &written, 4, |_| {
+            session.refresh().expect("refreshed");
+            let path = session.path(At::Current).expect("a path");
+            assert_eq!(path, ids[..path.len()]);
+            let snapshot = session.snapshot(At::Current).expect("a snapshot");
+            assert!(snapshot.path_entries >= 99);
+            assert!(session.entry(&path[50]).expect("an answer").is_some());
         });
+        session.refresh().expect("refreshed");
         assert_right(&session, &whole);
     }
+}
+
+#[test]
+fn a_refresh_never_takes_a_session_back_behind_what_another_one_found() {
+    let whole = chain(1000);
+    let all: Vec<&[u8]> = whole.split_inclusive(|&byte| byte == b'\n').collect();
+    let disk = Disk::new(&all[..100].concat());
+    let session = disk.open();
+    let written = AtomicU64::new(100);
+    let went_back = AtomicU64::new(0);
+    append_among_readers(&all[100..], &disk, &written, 6, |_| {
+        let known = written.load(Ordering::SeqCst);
+        session.refresh().expect("refreshed");
+        for _ in 0..3 {
+            if session.overview().lines < known {
+                went_back.fetch_add(1, Ordering::SeqCst);
+            }
+        }
+    });
+    assert_eq!(went_back.load(Ordering::SeqCst), 0);
 }
 
 #[test]
@@ -1053,33 +1090,20 @@ fn many_openings_at_once_leave_a_good_sidecar() {
     let all: Vec<&[u8]> = whole.split_inclusive(|&byte| byte == b'\n').collect();
     let disk = Disk::new(&all[..100].concat());
     let written = AtomicU64::new(100);
-    std::thread::scope(|scope| {
-        for number in 0..4 {
-            let (disk, written, all) = (disk.path(), &written, &all);
-            let options = always().reading([Reading::Map, Reading::Read][number % 2]);
-            scope.spawn(move || {
-                loop {
-                    let known = written.load(Ordering::SeqCst);
-                    let session = options.open(disk).expect("a session");
-                    let lines = session.overview().lines;
-                    assert!(lines >= known, "{lines} of {known}");
-                    let path = session.path(At::Current).expect("a path");
-                    assert_eq!(path.len() as u64 + 1, lines);
-                    if known == all.len() as u64 {
-                        break;
-                    }
-                }
-            });
-        }
-        for line in &all[100..] {
-            disk.append(line);
-            written.fetch_add(1, Ordering::SeqCst);
-        }
+    append_among_readers(&all[100..], &disk, &written, 4, |number| {
+        let known = written.load(Ordering::SeqCst);
+        let reading = [Reading::Map, Reading::Read][number % 2];
+        let session = always().reading(reading).open(disk.path());
+        let session = session.expect("a session");
+        let lines = session.overview().lines;
+        assert!(lines >= known, "{lines} of {known}");
+        let path = session.path(At::Current).expect("a path");
+        assert_eq!(path.len() as u64 + 1, lines);
     });
     assert_right(&disk.open(), &whole);
-    let session = disk.open();
-    assert_eq!(done(&session), (IndexState::Fresh, 0));
-    assert!(always().verify(disk.path()).expect("verified").is_clean());
+    assert_eq!(done(&disk.open()), (IndexState::Fresh, 0));
+    let found = always().verify(disk.path()).expect("verified");
+    assert!(found.is_clean(), "{found:?}");
     let files = fs::read_dir(disk.folder()).expect("the folder").count();
     assert_eq!(files, 2);
 }

@@ -10,12 +10,14 @@ use super::draft::Draft;
 use super::frame::{ANCHOR, FrameHeader, IRREGULAR, SALVAGED, TAIL, format_number};
 use super::ids;
 use super::links::{Before, Links, Stop, link};
+use super::pages::{Grid, Slots};
 use super::scan::{Scanned, Until, scan};
 use super::segment::{Backing, Damaged, Segment, len64};
 use super::sidecar::vouched_identity;
 use super::view::{Answer, Index, Trouble, too_many};
 use crate::error::{Code, Error, Result};
 use crate::log::LogFile;
+use crate::model::Format;
 
 /// Slots a segment has at the most, so that its archive stays far below the 2 GiB that its
 /// pointers span.
@@ -243,7 +245,7 @@ impl Layout<'_> {
             let to = self.cut(from, log_start);
             let last = to == slots;
             let next_start = self.draft.start.get(to).copied().unwrap_or(self.end);
-            let mut columns = self.columns(from..to, log_start);
+            let mut columns = self.columns(from..to, log_start).ok_or(Damaged)?;
             if from == 0 {
                 columns.rows = self.links.rows.as_flattened().to_vec();
                 header.rows = len64(self.links.rows.len());
@@ -283,24 +285,9 @@ impl Layout<'_> {
         from + fitting.max(usize::from(!starts.is_empty()))
     }
 
-    fn columns(&mut self, range: std::ops::Range<usize>, log_start: u64) -> Columns {
+    fn columns(&mut self, range: std::ops::Range<usize>, log_start: u64) -> Option<Columns> {
         let first = self.draft.base.saturating_add(narrow(range.start));
-        let mut columns = Columns {
-            table: vec![NONE; ids::table_len(range.len())],
-            ..Columns::default()
-        };
-        columns.start.reserve(range.len());
-        for number in range.clone() {
-            let start = self.draft.start.get(number).copied().unwrap_or(0) - log_start;
-            columns.start.push(u32::try_from(start).unwrap_or(u32::MAX));
-            if !self
-                .draft
-                .has_flag(number, super::columns::Flags::OVERRIDDEN)
-                && let Some(&tag) = self.links.tag.get(number)
-            {
-                ids::insert(&mut columns.table, tag, narrow(number - range.start));
-            }
-        }
+        let mut columns = Columns::default();
         for &(number, len) in self
             .draft
             .long
@@ -313,23 +300,38 @@ impl Layout<'_> {
             columns.long_len.push(len);
         }
         self.sequence(&mut columns, first, narrow(range.len()));
+        let starts = self.draft.start.get(range.clone()).unwrap_or_default();
+        let start = starts
+            .iter()
+            .map(|start| u32::try_from(start - log_start).unwrap_or(u32::MAX))
+            .collect();
         let (draft, links) = (&mut *self.draft, &mut *self.links);
-        columns.tag = part(&mut links.tag, &range);
-        columns.tag.resize(range.len(), 0);
-        columns.parent = part(&mut links.parent, &range);
-        columns.row = part(&mut links.row, &range);
-        columns.depth = part(&mut links.depth, &range);
-        columns.len = part(&mut draft.len, &range);
-        columns.time_low = part(&mut draft.time_low, &range);
-        columns.time_high = part(&mut draft.time_high, &range);
-        columns.kind = part(&mut draft.kind, &range);
-        columns.flags = part(&mut draft.flags, &range);
-        columns.id_at = part(&mut draft.id_at, &range);
-        columns.payload_at = part(&mut draft.payload_at, &range);
-        columns.lane = part(&mut draft.lane, &range);
-        columns.id_len = part(&mut draft.id_len, &range);
-        columns.payload_tail = part(&mut draft.payload_tail, &range);
-        columns
+        let mut slots = Slots {
+            start,
+            len: part(&mut draft.len, &range),
+            parent: part(&mut links.parent, &range),
+            row: part(&mut links.row, &range),
+            depth: part(&mut links.depth, &range),
+            tag: part(&mut links.tag, &range),
+            time_low: part(&mut draft.time_low, &range),
+            time_high: part(&mut draft.time_high, &range),
+            id_at: part(&mut draft.id_at, &range),
+            payload_at: part(&mut draft.payload_at, &range),
+            flags: part(&mut draft.flags, &range),
+            lane: part(&mut draft.lane, &range),
+            kind: part(&mut draft.kind, &range),
+            id_len: part(&mut draft.id_len, &range),
+            payload_tail: part(&mut draft.payload_tail, &range),
+        };
+        columns.table = if draft.format == Format::PiV1 {
+            // Made-up ids are numbers: there is nothing to look up.
+            slots.tag.resize(range.len(), 0);
+            vec![NONE]
+        } else {
+            ids::table_of(&slots)?
+        };
+        columns.pages = slots.to_pages(Grid::new(draft.format.has_lanes()));
+        Some(columns)
     }
 
     /// The runs of the sequence in a range, the first one starting with the range.

@@ -89,42 +89,15 @@ pub(crate) fn unpack_time(low: u32, high: u16) -> Option<i64> {
     i64::try_from(packed).ok().map(|time| time - TIME_BASE)
 }
 
-/// The columns of one segment as they are archived. All have one element for each slot of the
-/// segment, except where said otherwise; slots and rows are counted through the whole log.
+/// What is archived of one segment. Slots and rows are counted through the whole log.
 #[derive(Archive, Serialize, Debug, Default)]
 pub(crate) struct Columns {
-    /// Offset of the object's first byte, from the segment's log start.
-    pub(crate) start: Vec<u32>,
-    /// Length of the object in bytes; all ones: in `long_len`.
-    pub(crate) len: Vec<u32>,
-    /// Slot of the parent entry, or of the operation's start for a record.
-    pub(crate) parent: Vec<u32>,
-    /// State row that holds at the entry, its own effect included.
-    pub(crate) row: Vec<u32>,
-    /// Entries on the path before it.
-    pub(crate) depth: Vec<u32>,
-    /// Low half of the seeded hash of the id.
-    pub(crate) tag: Vec<u32>,
-    /// Low 32 bits of the packed time.
-    pub(crate) time_low: Vec<u32>,
+    /// The pages of the slots, see `pages`. First, so that pages and checksum blocks are the same.
+    pub(crate) pages: Vec<u8>,
     /// Open addressing by tag over the slots of the segment (numbers from its first slot).
     pub(crate) table: Vec<u32>,
     /// Rows of `ROW_WIDTH` slots each.
     pub(crate) rows: Vec<u32>,
-    /// High 16 bits of the packed time.
-    pub(crate) time_high: Vec<u16>,
-    /// Where the id's text starts in the object.
-    pub(crate) id_at: Vec<u16>,
-    /// Where the message payload starts in the object; 0: there is none.
-    pub(crate) payload_at: Vec<u16>,
-    pub(crate) flags: Vec<u16>,
-    /// Number of the lane's name in the summary (pi v4; empty for other formats).
-    pub(crate) lane: Vec<u16>,
-    pub(crate) kind: Vec<u8>,
-    /// Length of the id's text.
-    pub(crate) id_len: Vec<u8>,
-    /// Bytes between the payload's end and the object's end.
-    pub(crate) payload_tail: Vec<u8>,
     /// Slots of objects longer than 4 GiB, and their lengths.
     pub(crate) long_slot: Vec<u32>,
     pub(crate) long_len: Vec<u64>,

@@ -13,8 +13,10 @@ pub(crate) const MAGIC: [u8; 8] = *b"leaflogI";
 pub(crate) const LAYOUT: u32 = 1;
 /// Bytes of a header.
 pub(crate) const HEADER: usize = 256;
+/// Where the columns start in a frame: pages of the columns are pages of the file.
+pub(crate) const COLUMNS: usize = 4096;
 /// Frames start at multiples of this.
-pub(crate) const ALIGN: usize = 64;
+pub(crate) const ALIGN: usize = 4096;
 /// How many bytes at the start of the log, and before the end of what is covered, are hashed.
 pub(crate) const ANCHOR: u64 = 4096;
 

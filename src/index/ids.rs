@@ -3,7 +3,8 @@
 
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
-use super::columns::NONE;
+use super::columns::{Flags, NONE};
+use super::pages::Slots;
 
 /// Entries and records have ids of their own; the same text hashes differently for each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,8 +47,19 @@ pub(crate) fn home(tag: u32, len: usize) -> usize {
     usize::try_from(scaled).unwrap_or(0)
 }
 
+/// The table of the slots that count, or none if there are more than a table can number.
+pub(crate) fn table_of(slots: &Slots) -> Option<Vec<u32>> {
+    let mut table = vec![NONE; table_len(slots.tag.len())];
+    for (local, (&tag, &flags)) in slots.tag.iter().zip(&slots.flags).enumerate() {
+        if !Flags(flags).has(Flags::OVERRIDDEN) {
+            insert(&mut table, tag, u32::try_from(local).ok()?);
+        }
+    }
+    Some(table)
+}
+
 /// Puts a slot into a table where its tag leads.
-pub(crate) fn insert(table: &mut [u32], tag: u32, slot: u32) {
+fn insert(table: &mut [u32], tag: u32, slot: u32) {
     let mut at = home(tag, table.len());
     for _ in 0..table.len() {
         if let Some(place) = table.get_mut(at)

@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
-use super::columns::{Columns, Flags, NONE};
-use super::frame::PART;
+use super::columns::Columns;
+use super::frame::{PART, format_of};
 use super::ids;
+use super::pages::{Grid, Slots};
 use super::segment::{Damaged, Segment};
 use super::view::Index;
 
@@ -44,28 +45,19 @@ fn join(group: &[Arc<Segment>], before: u64) -> Result<Segment, Damaged> {
     header.first_row = first.header.first_row;
     header.before = before;
     let mut all = Columns::default();
+    let mut slots = Slots::default();
     for segment in group {
         let at = &segment.at;
         let shift =
             u32::try_from(segment.header.log_start - header.log_start).map_err(|_| Damaged)?;
-        for start in segment.all_u32(at.start)? {
-            all.start.push(start.checked_add(shift).ok_or(Damaged)?);
+        let first = slots.start.len();
+        for local in 0..usize::try_from(segment.header.slots).map_err(|_| Damaged)? {
+            slots.push(segment.slot(local)?);
         }
-        all.len.extend(segment.all_u32(at.len)?);
-        all.parent.extend(segment.all_u32(at.parent)?);
-        all.row.extend(segment.all_u32(at.row)?);
-        all.depth.extend(segment.all_u32(at.depth)?);
-        all.tag.extend(segment.all_u32(at.tag)?);
-        all.time_low.extend(segment.all_u32(at.time_low)?);
+        for start in slots.start.iter_mut().skip(first) {
+            *start = start.checked_add(shift).ok_or(Damaged)?;
+        }
         all.rows.extend(segment.all_u32(at.rows)?);
-        all.time_high.extend(segment.all_u16(at.time_high)?);
-        all.id_at.extend(segment.all_u16(at.id_at)?);
-        all.payload_at.extend(segment.all_u16(at.payload_at)?);
-        all.flags.extend(segment.all_u16(at.flags)?);
-        all.lane.extend(segment.all_u16(at.lane)?);
-        all.kind.extend(segment.all_u8(at.kind)?);
-        all.id_len.extend(segment.all_u8(at.id_len)?);
-        all.payload_tail.extend(segment.all_u8(at.payload_tail)?);
         all.long_slot.extend(segment.all_u32(at.long_slot)?);
         all.long_len.extend(segment.all_u64(at.long_len)?);
         all.seq_slot.extend(segment.all_u32(at.seq_slot)?);
@@ -74,18 +66,11 @@ fn join(group: &[Arc<Segment>], before: u64) -> Result<Segment, Damaged> {
         all.hash.extend(segment.all_u64(at.hash)?);
     }
     all.wanted = last.all_u64(last.at.wanted)?;
-    all.table = vec![NONE; ids::table_len(all.tag.len())];
-    for (local, (&tag, &flags)) in all.tag.iter().zip(&all.flags).enumerate() {
-        if !Flags(flags).has(Flags::OVERRIDDEN) {
-            ids::insert(
-                &mut all.table,
-                tag,
-                u32::try_from(local).map_err(|_| Damaged)?,
-            );
-        }
-    }
-    header.slots = super::segment::len64(all.start.len());
+    all.table = ids::table_of(&slots).ok_or(Damaged)?;
+    header.slots = super::segment::len64(slots.start.len());
     header.rows = super::segment::len64(all.rows.len() / super::ROW_WIDTH);
+    let format = format_of(header.format).ok_or(Damaged)?;
+    all.pages = slots.to_pages(Grid::new(format.has_lanes()));
     let summary = if last.header.has(PART) {
         None
     } else {

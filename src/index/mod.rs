@@ -11,6 +11,7 @@ mod frame;
 mod ids;
 mod links;
 mod merge;
+mod pages;
 mod scan;
 mod segment;
 mod sidecar;

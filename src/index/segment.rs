@@ -12,7 +12,8 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use super::blocks::{self, Checked};
 use super::columns::{ArchivedColumns, Columns};
-use super::frame::{ALIGN, FrameHeader, HEADER, PART, padded};
+use super::frame::{ALIGN, COLUMNS, FrameHeader, HEADER, PART, format_of, padded};
+use super::pages::{Grid, InPage, PAGE};
 use super::summary::{ArchivedSummary, Summary};
 use crate::error::Result as LogResult;
 use crate::log::{LogFile, Map};
@@ -47,23 +48,9 @@ pub(crate) struct Place {
 /// The places of all columns.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Places {
-    pub(crate) start: Place,
-    pub(crate) len: Place,
-    pub(crate) parent: Place,
-    pub(crate) row: Place,
-    pub(crate) depth: Place,
-    pub(crate) tag: Place,
-    pub(crate) time_low: Place,
+    pages: Place,
     pub(crate) table: Place,
     pub(crate) rows: Place,
-    pub(crate) time_high: Place,
-    pub(crate) id_at: Place,
-    pub(crate) payload_at: Place,
-    pub(crate) flags: Place,
-    pub(crate) lane: Place,
-    pub(crate) kind: Place,
-    pub(crate) id_len: Place,
-    pub(crate) payload_tail: Place,
     pub(crate) long_slot: Place,
     pub(crate) long_len: Place,
     pub(crate) seq_slot: Place,
@@ -85,6 +72,7 @@ pub(crate) struct Segment {
     tree: Range<usize>,
     summary: Range<usize>,
     checked: Checked,
+    grid: Grid,
     pub(crate) at: Places,
 }
 
@@ -95,13 +83,12 @@ impl Segment {
         columns: &Columns,
         summary: Option<&Summary>,
     ) -> Option<AlignedVec> {
-        let slots = columns.start.len();
-        let mut bytes =
-            AlignedVec::with_capacity(HEADER + slots * 50 + columns.rows.len() * 4 + (1 << 14));
-        bytes.resize(HEADER, 0);
+        let room = columns.pages.len() + 4 * (columns.table.len() + columns.rows.len());
+        let mut bytes = AlignedVec::with_capacity(COLUMNS + room + room / 256 + (1 << 14));
+        bytes.resize(COLUMNS, 0);
         let mut bytes = rkyv::api::high::to_bytes_in::<_, rancor::Error>(columns, bytes).ok()?;
-        header.columns_len = len64(bytes.len() - HEADER);
-        let (tree, root) = blocks::build(bytes.get(HEADER..)?);
+        header.columns_len = len64(bytes.len() - COLUMNS);
+        let (tree, root) = blocks::build(bytes.get(COLUMNS..)?);
         header.columns_root = root;
         bytes.resize(padded(bytes.len(), 16), 0);
         bytes.extend_from_slice(&tree);
@@ -143,7 +130,7 @@ impl Segment {
         if columns_len > bytes.len() || summary_len > bytes.len() {
             return None;
         }
-        let columns = HEADER..HEADER + columns_len;
+        let columns = COLUMNS..COLUMNS + columns_len;
         let tree_start = padded(columns.end, 16);
         let tree = tree_start..tree_start + blocks::tree_len(columns_len);
         let summary_start = padded(tree.end, 16);
@@ -160,6 +147,7 @@ impl Segment {
             tree: shifted(&tree, start),
             summary: shifted(&summary, start),
             checked: Checked::new(columns_len),
+            grid: Grid::new(format_of(header.format)?.has_lanes()),
             at: Places::default(),
             backing,
             header,
@@ -177,23 +165,9 @@ impl Segment {
         let columns = rkyv::access::<ArchivedColumns, rancor::Error>(bytes).ok()?;
         let base = bytes.as_ptr().addr();
         let places = Places {
-            start: place(base, &columns.start),
-            len: place(base, &columns.len),
-            parent: place(base, &columns.parent),
-            row: place(base, &columns.row),
-            depth: place(base, &columns.depth),
-            tag: place(base, &columns.tag),
-            time_low: place(base, &columns.time_low),
+            pages: place(base, &columns.pages),
             table: place(base, &columns.table),
             rows: place(base, &columns.rows),
-            time_high: place(base, &columns.time_high),
-            id_at: place(base, &columns.id_at),
-            payload_at: place(base, &columns.payload_at),
-            flags: place(base, &columns.flags),
-            lane: place(base, &columns.lane),
-            kind: place(base, &columns.kind),
-            id_len: place(base, &columns.id_len),
-            payload_tail: place(base, &columns.payload_tail),
             long_slot: place(base, &columns.long_slot),
             long_len: place(base, &columns.long_len),
             seq_slot: place(base, &columns.seq_slot),
@@ -206,24 +180,8 @@ impl Segment {
         let rows = usize::try_from(self.header.rows)
             .ok()?
             .checked_mul(super::ROW_WIDTH)?;
-        let whole = [
-            places.start,
-            places.len,
-            places.parent,
-            places.row,
-            places.depth,
-            places.tag,
-            places.time_low,
-            places.time_high,
-            places.id_at,
-            places.payload_at,
-            places.flags,
-            places.kind,
-            places.id_len,
-            places.payload_tail,
-        ];
-        let fits = whole.iter().all(|column| column.count == slots)
-            && (places.lane.count == slots || places.lane.count == 0)
+        let fits = places.pages.at == 0
+            && places.pages.count == self.grid.bytes(slots)
             && places.rows.count == rows
             && places.table.count > 0
             && places.long_slot.count == places.long_len.count
@@ -259,6 +217,19 @@ impl Segment {
         }
     }
 
+    /// A slot of the segment, by its number in it.
+    #[inline]
+    pub(crate) fn slot(&self, local: usize) -> Result<InPage<'_>, Damaged> {
+        let (page, number) = (local / self.grid.per_page, local % self.grid.per_page);
+        let range = page * PAGE..(page + 1) * PAGE;
+        if range.end > self.at.pages.count {
+            return Err(Damaged);
+        }
+        self.check(range.clone())?;
+        let page = self.columns_bytes().get(range).ok_or(Damaged)?;
+        Ok(InPage::new(page, self.grid, number))
+    }
+
     /// An element of a column of `WIDTH`-byte numbers.
     #[inline]
     fn element<const WIDTH: usize>(
@@ -276,16 +247,6 @@ impl Segment {
     }
 
     #[inline]
-    pub(crate) fn u8(&self, column: Place, number: usize) -> Result<u8, Damaged> {
-        self.element::<1>(column, number).map(|[byte]| byte)
-    }
-
-    #[inline]
-    pub(crate) fn u16(&self, column: Place, number: usize) -> Result<u16, Damaged> {
-        self.element(column, number).map(u16::from_le_bytes)
-    }
-
-    #[inline]
     pub(crate) fn u32(&self, column: Place, number: usize) -> Result<u32, Damaged> {
         self.element(column, number).map(u32::from_le_bytes)
     }
@@ -299,20 +260,6 @@ impl Segment {
     pub(crate) fn all_u32(&self, column: Place) -> Result<Vec<u32>, Damaged> {
         (0..column.count)
             .map(|number| self.u32(column, number))
-            .collect()
-    }
-
-    /// A whole column of 16-bit numbers, checked.
-    pub(crate) fn all_u16(&self, column: Place) -> Result<Vec<u16>, Damaged> {
-        (0..column.count)
-            .map(|number| self.u16(column, number))
-            .collect()
-    }
-
-    /// A whole column of bytes, checked.
-    pub(crate) fn all_u8(&self, column: Place) -> Result<Vec<u8>, Damaged> {
-        (0..column.count)
-            .map(|number| self.u8(column, number))
             .collect()
     }
 

@@ -4,9 +4,10 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use super::columns::{Flags, LOOK8, LOOK16, NONE, ROW_WIDTH, unpack_time};
+use super::columns::{Flags, LOOK8, LOOK16, NONE, ROW_WIDTH};
 use super::frame::IRREGULAR;
 use super::ids::{self, Class};
+use super::pages::{Column, InPage};
 use super::segment::{Damaged, Segment};
 use super::summary::Summary;
 use crate::error::{Code, Error};
@@ -96,9 +97,9 @@ impl Index {
             .sum()
     }
 
-    /// The segment of a slot, and the slot's number in it.
+    /// The segment of a slot, and what it says of the slot.
     #[inline]
-    fn find(&self, slot: Slot) -> std::result::Result<(&Segment, usize), Damaged> {
+    fn find(&self, slot: Slot) -> std::result::Result<(&Segment, InPage<'_>), Damaged> {
         let slot = u64::from(slot);
         let number = match self.segments.as_slice() {
             [_] => 1,
@@ -112,23 +113,24 @@ impl Index {
         if local >= segment.header.slots {
             return Err(Damaged);
         }
-        Ok((segment, usize::try_from(local).map_err(|_| Damaged)?))
+        let local = usize::try_from(local).map_err(|_| Damaged)?;
+        Ok((segment, segment.slot(local)?))
     }
 
     pub(crate) fn kind(&self, slot: Slot) -> std::result::Result<Kind, Damaged> {
-        let (segment, local) = self.find(slot)?;
-        Kind::from_number(segment.u8(segment.at.kind, local)?).ok_or(Damaged)
+        let (_, found) = self.find(slot)?;
+        Kind::from_number(found.u8(Column::Kind)).ok_or(Damaged)
     }
 
     pub(crate) fn flags(&self, slot: Slot) -> std::result::Result<Flags, Damaged> {
-        let (segment, local) = self.find(slot)?;
-        segment.u16(segment.at.flags, local).map(Flags)
+        let (_, found) = self.find(slot)?;
+        Ok(found.flags())
     }
 
     /// The slot of the parent, if the file has it. Unless the index is irregular it lies before.
     pub(crate) fn parent(&self, slot: Slot) -> std::result::Result<Option<Slot>, Damaged> {
-        let (segment, local) = self.find(slot)?;
-        match segment.u32(segment.at.parent, local)? {
+        let (_, found) = self.find(slot)?;
+        match found.u32(Column::Parent) {
             NONE => Ok(None),
             parent if parent < slot || (self.is_irregular() && parent < self.slots()) => {
                 Ok(Some(parent))
@@ -138,14 +140,14 @@ impl Index {
     }
 
     pub(crate) fn depth(&self, slot: Slot) -> std::result::Result<u32, Damaged> {
-        let (segment, local) = self.find(slot)?;
-        segment.u32(segment.at.depth, local)
+        let (_, found) = self.find(slot)?;
+        Ok(found.u32(Column::Depth))
     }
 
     /// The state row that holds at an entry; none on a cycle.
     pub(crate) fn row_number(&self, slot: Slot) -> std::result::Result<u32, Damaged> {
-        let (segment, local) = self.find(slot)?;
-        segment.u32(segment.at.row, local)
+        let (_, found) = self.find(slot)?;
+        Ok(found.u32(Column::Row))
     }
 
     /// A state row.
@@ -174,18 +176,17 @@ impl Index {
 
     /// The time in the index: none if it is none, or does not fit there.
     pub(crate) fn time(&self, slot: Slot) -> std::result::Result<Option<i64>, Damaged> {
-        let (segment, local) = self.find(slot)?;
-        let low = segment.u32(segment.at.time_low, local)?;
-        Ok(unpack_time(low, segment.u16(segment.at.time_high, local)?))
+        let (_, found) = self.find(slot)?;
+        Ok(found.time())
     }
 
     /// The number of the lane's name; none if there is none.
     pub(crate) fn lane(&self, slot: Slot) -> std::result::Result<Option<&str>, Damaged> {
-        let (segment, local) = self.find(slot)?;
-        if Segment::count(segment.at.lane) == 0 {
+        let (_, found) = self.find(slot)?;
+        if !found.has_lanes() {
             return Ok(None);
         }
-        match segment.u16(segment.at.lane, local)? {
+        match found.u16(Column::Lane) {
             LOOK16 => Ok(None),
             number => {
                 let name = self
@@ -200,12 +201,11 @@ impl Index {
 
     /// The number in the log's sequence (pi v4).
     pub(crate) fn seq(&self, slot: Slot) -> std::result::Result<Option<u64>, Damaged> {
-        let (segment, local) = self.find(slot)?;
+        let (segment, _) = self.find(slot)?;
         let Some(run) = segment.last_at_most(segment.at.seq_slot, slot)? else {
             return Ok(None);
         };
         let start = segment.u32(segment.at.seq_slot, run)?;
-        let _ = local;
         Ok(Some(
             segment.u64(segment.at.seq, run)? + u64::from(slot - start),
         ))
@@ -213,9 +213,9 @@ impl Index {
 
     /// Where the object stands in the log.
     pub(crate) fn place(&self, slot: Slot) -> std::result::Result<(u64, u64), Damaged> {
-        let (segment, local) = self.find(slot)?;
-        let start = segment.header.log_start + u64::from(segment.u32(segment.at.start, local)?);
-        let len = match segment.u32(segment.at.len, local)? {
+        let (segment, found) = self.find(slot)?;
+        let start = segment.header.log_start + u64::from(found.u32(Column::Start));
+        let len = match found.u32(Column::Len) {
             u32::MAX => {
                 let number = segment
                     .last_at_most(segment.at.long_slot, slot)?
@@ -234,12 +234,10 @@ impl Index {
     pub(crate) fn object<'l>(&self, log: &'l LogFile, slot: Slot) -> Answer<Cow<'l, [u8]>> {
         let bytes = self.bytes_of(log, slot)?;
         if self.format != Format::PiV1 {
-            let (segment, local) = self.find(slot)?;
+            let (_, found) = self.find(slot)?;
             let class = class_of(self.kind(slot)?);
             let id = self.id_in(&bytes, slot)?;
-            if ids::tag(ids::hash(id.as_bytes(), self.seed(), class))
-                != segment.u32(segment.at.tag, local)?
-            {
+            if ids::tag(ids::hash(id.as_bytes(), self.seed(), class)) != found.u32(Column::Tag) {
                 return Err(Trouble::Index);
             }
         }
@@ -264,11 +262,10 @@ impl Index {
 
     /// The id of a slot whose bytes are at hand.
     fn id_in<'b>(&self, bytes: &'b [u8], slot: Slot) -> Answer<Cow<'b, str>> {
-        let (segment, local) = self.find(slot)?;
-        let flags = Flags(segment.u16(segment.at.flags, local)?);
-        if !flags.has(Flags::ODD_ID) {
-            let at = usize::from(segment.u16(segment.at.id_at, local)?);
-            let len = usize::from(segment.u8(segment.at.id_len, local)?);
+        let (_, found) = self.find(slot)?;
+        if !found.flags().has(Flags::ODD_ID) {
+            let at = usize::from(found.u16(Column::IdAt));
+            let len = usize::from(found.u8(Column::IdLen));
             let text = bytes.get(at..at + len).ok_or(Damaged)?;
             return std::str::from_utf8(text)
                 .map(Cow::Borrowed)
@@ -298,9 +295,9 @@ impl Index {
         slot: Slot,
         object_len: usize,
     ) -> std::result::Result<Option<std::ops::Range<usize>>, Damaged> {
-        let (segment, local) = self.find(slot)?;
-        let at = segment.u16(segment.at.payload_at, local)?;
-        let tail = segment.u8(segment.at.payload_tail, local)?;
+        let (_, found) = self.find(slot)?;
+        let at = found.u16(Column::PayloadAt);
+        let tail = found.u8(Column::PayloadTail);
         if at == 0 || at == LOOK16 || tail == LOOK8 {
             return Ok(None);
         }
@@ -338,7 +335,7 @@ impl Index {
                     NONE => break,
                     local => usize::try_from(local).map_err(|_| Damaged)?,
                 };
-                if segment.u32(segment.at.tag, local)? == tag {
+                if segment.slot(local)?.u32(Column::Tag) == tag {
                     let first = narrow(segment.header.first_slot);
                     let slot = first + u32::try_from(local).map_err(|_| Damaged)?;
                     let bytes = self.bytes_of(log, slot)?;

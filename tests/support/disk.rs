@@ -1,10 +1,10 @@
 //! A log on disk that tests grow, rewrite and damage, each change with a time of its own, so that
 //! the file system's clock never hides one.
 
-use std::cell::Cell;
 use std::fs::{self, File};
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, UNIX_EPOCH};
 
 use leaflog::naive::{ReadOptions, Replay};
@@ -17,7 +17,7 @@ use super::agree;
 pub struct Disk {
     folder: TempDir,
     path: PathBuf,
-    changes: Cell<u64>,
+    changes: AtomicU64,
 }
 
 impl Disk {
@@ -29,7 +29,7 @@ impl Disk {
         Self {
             folder,
             path,
-            changes: Cell::new(0),
+            changes: AtomicU64::new(0),
         }
     }
 
@@ -96,8 +96,8 @@ impl Disk {
 
     /// Gives the log a time of change that it never had before.
     pub fn touch(&self) {
-        self.changes.set(self.changes.get() + 1);
-        let time = UNIX_EPOCH + Duration::from_secs(1_700_000_000 + self.changes.get());
+        let changes = self.changes.fetch_add(1, Ordering::Relaxed);
+        let time = UNIX_EPOCH + Duration::from_secs(1_700_000_000 + changes);
         let file = File::options()
             .write(true)
             .open(&self.path)

@@ -81,7 +81,28 @@ impl fmt::Debug for Harm {
 }
 
 /// A log to start with, lines that would follow, and up to eight steps.
-pub fn story() -> impl Strategy<Value = (Vec<u8>, Vec<Vec<u8>>, Vec<Step>)> {
+#[derive(Clone)]
+pub struct Story {
+    log: Vec<u8>,
+    next: Vec<Vec<u8>>,
+    steps: Vec<Step>,
+}
+
+impl fmt::Debug for Story {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", logs::show(&self.log))?;
+        for line in &self.next {
+            write!(f, "\nnext: {}", line.escape_ascii())?;
+        }
+        for step in &self.steps {
+            write!(f, "\nstep: {step:?}")?;
+        }
+        Ok(())
+    }
+}
+
+/// Any story.
+pub fn story() -> impl Strategy<Value = Story> {
     let clean = (logs::clean_lines(), any::<Index>()).prop_map(|((_, mut lines), at)| {
         let rest = lines.split_off(1 + at.index(lines.len()));
         let with_newline = |line: Vec<u8>| [line, b"\n".to_vec()].concat();
@@ -89,7 +110,7 @@ pub fn story() -> impl Strategy<Value = (Vec<u8>, Vec<Vec<u8>>, Vec<Step>)> {
         (log.concat(), rest.into_iter().map(with_newline).collect())
     });
     let start = prop_oneof![clean, logs::any_log().prop_map(|log| (log, Vec::new())),];
-    (start, vec(step(), 1..=8)).prop_map(|((log, next), steps)| (log, next, steps))
+    (start, vec(step(), 1..=8)).prop_map(|((log, next), steps)| Story { log, next, steps })
 }
 
 fn step() -> impl Strategy<Value = Step> {
@@ -132,32 +153,34 @@ fn harm() -> impl Strategy<Value = Harm> {
     ]
 }
 
-/// Takes the steps one after the other; the first difference ends it.
-pub fn take(log: &[u8], next: &[Vec<u8>], steps: &[Step]) -> Result<(), String> {
-    let story = Story {
-        disk: Disk::new(log),
-        next: RefCell::new(next.to_vec()),
-        kept: RefCell::new(None),
-    };
-    story.compare(0).map_err(|e| format!("at first: {e}"))?;
-    story.reopen(Reading::Map);
-    for (number, step) in steps.iter().enumerate() {
-        story
-            .take(step)
-            .and_then(|()| story.compare(number))
-            .map_err(|e| format!("step {number}, {step:?}:\n{e}"))?;
+impl Story {
+    /// Takes the steps one after the other; the first difference ends it.
+    pub fn take(&self) -> Result<(), String> {
+        let state = State {
+            disk: Disk::new(&self.log),
+            next: RefCell::new(self.next.clone()),
+            kept: RefCell::new(None),
+        };
+        state.compare(0).map_err(|e| format!("at first: {e}"))?;
+        state.reopen(Reading::Map);
+        for (number, step) in self.steps.iter().enumerate() {
+            state
+                .take(step)
+                .and_then(|()| state.compare(number))
+                .map_err(|e| format!("step {number}, {step:?}:\n{e}"))?;
+        }
+        Ok(())
     }
-    Ok(())
 }
 
-struct Story {
+struct State {
     disk: Disk,
     next: RefCell<Vec<Vec<u8>>>,
     /// The session that is kept open, and how it reads.
     kept: RefCell<Option<(Session, Reading)>>,
 }
 
-impl Story {
+impl State {
     fn take(&self, step: &Step) -> Result<(), String> {
         let disk = &self.disk;
         let mut log = disk.bytes();
@@ -182,11 +205,12 @@ impl Story {
                 return self.refresh();
             }
             Step::Change(at, bytes) => {
+                // A file that was changed in place and grew looks like one that only grew.
+                self.refresh()?;
                 let at = at.index(log.len() + 1);
                 let end = log.len().min(at + bytes.len());
                 log[at..end].copy_from_slice(&bytes[..end - at]);
                 disk.rewrite(&log);
-                // A file that was changed in place and grew since looks like one that only grew.
                 return self.refresh();
             }
             Step::Sidecar(harm, in_place) => self.harm(harm, *in_place),

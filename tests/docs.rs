@@ -1,0 +1,445 @@
+//! The documents say what the code does: their tables are compared with the sources, and a sidecar is
+//! read by nothing but what `docs/design.md` states.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+
+use leaflog::generate::Shape;
+use leaflog::{Format, IndexMode, OpenOptions, ReportCode};
+use xxhash_rust::xxh3::xxh3_64;
+
+fn read(path: &str) -> String {
+    let path = format!("{}/{path}", env!("CARGO_MANIFEST_DIR"));
+    fs::read_to_string(&path).unwrap_or_else(|error| panic!("{path}: {error}"))
+}
+
+fn design() -> String {
+    read("docs/design.md")
+}
+
+/// The text behind a marker, up to another one behind it.
+fn between<'t>(text: &'t str, from: &str, to: &str) -> &'t str {
+    let (_, rest) = text
+        .split_once(from)
+        .unwrap_or_else(|| panic!("`{from}` is not there"));
+    rest.split_once(to)
+        .unwrap_or_else(|| panic!("`{to}` does not follow `{from}`"))
+        .0
+}
+
+/// The rows of the first table with this header, cell by cell, without backquotes.
+fn table(text: &str, header: &str) -> Vec<Vec<String>> {
+    let mut lines = text.lines().skip_while(|line| *line != header);
+    assert!(lines.next().is_some(), "no table `{header}`");
+    let rows: Vec<Vec<String>> = lines
+        .skip(1)
+        .take_while(|line| line.starts_with('|'))
+        .map(|line| {
+            let cells = line.trim_matches('|').split(" | ");
+            cells
+                .map(|cell| cell.trim().trim_matches('`').to_owned())
+                .collect()
+        })
+        .collect();
+    assert!(!rows.is_empty(), "the table `{header}` is empty");
+    rows
+}
+
+fn number(cell: &str) -> usize {
+    cell.parse()
+        .unwrap_or_else(|_| panic!("`{cell}` is no number"))
+}
+
+/// Offset and size of each field of a frame's header.
+fn header_fields() -> Vec<(String, usize, usize)> {
+    table(&design(), "| offset | size | field | meaning |")
+        .into_iter()
+        .map(|row| (row[2].clone(), number(&row[0]), number(&row[1])))
+        .collect()
+}
+
+/// Name, element size and what is counted of each column.
+fn columns() -> Vec<(String, usize, String)> {
+    table(&design(), "| column | bytes | elements | meaning |")
+        .into_iter()
+        .map(|row| (row[0].clone(), number(&row[1]), row[2].clone()))
+        .collect()
+}
+
+/// Names and numbers of a table, and of lines of source that give a name a number.
+fn numbered(rows: Vec<Vec<String>>) -> BTreeMap<String, usize> {
+    rows.into_iter()
+        .map(|row| (row[0].clone(), number(&row[1])))
+        .collect()
+}
+
+fn variants(source: &str, name: &str) -> BTreeMap<String, usize> {
+    let body = between(source, &format!("enum {name} {{"), "\n}");
+    let lines = body.lines().filter_map(|line| line.trim().split_once(" = "));
+    lines
+        .map(|(name, value)| (name.to_owned(), number(value.trim_end_matches(','))))
+        .collect()
+}
+
+#[test]
+fn the_fields_of_the_header_fill_256_bytes_without_gaps() {
+    let mut at = 0;
+    for (field, offset, size) in header_fields() {
+        assert_eq!(offset, at, "{field}");
+        at += size;
+    }
+    assert_eq!(at, 256);
+}
+
+#[test]
+fn the_fields_of_the_header_stand_in_the_order_of_the_code() {
+    let source = read("src/index/frame.rs");
+    let body = between(&source, "fn words_mut", "\n    }\n");
+    let of_code: Vec<String> = body
+        .lines()
+        .filter_map(|line| line.trim().strip_prefix("&mut self."))
+        .map(|field| field.trim_end_matches(',').to_owned())
+        .collect();
+    let of_table: Vec<String> = header_fields()
+        .into_iter()
+        .filter(|(name, _, size)| *size == 8 && name != "magic" && name != "hash")
+        .map(|(name, _, _)| name)
+        .collect();
+    assert_eq!(of_table, of_code);
+}
+
+#[test]
+fn the_columns_are_those_of_the_code_with_its_element_sizes() {
+    let source = read("src/index/columns.rs");
+    let body = between(&source, "struct Columns {", "\n}");
+    let of_code: Vec<(String, usize)> = body
+        .lines()
+        .filter_map(|line| line.trim().strip_prefix("pub(crate) ")?.split_once(": Vec<u"))
+        .map(|(name, bits)| (name.to_owned(), number(bits.trim_end_matches(">,")) / 8))
+        .collect();
+    let of_table: Vec<(String, usize)> = columns()
+        .into_iter()
+        .map(|(name, size, _)| (name, size))
+        .collect();
+    assert_eq!(of_table, of_code);
+}
+
+#[test]
+fn the_bytes_an_entry_add_up() {
+    let sum = |counted: &[&str]| -> usize {
+        let columns = columns().into_iter();
+        columns
+            .filter(|(_, _, elements)| counted.contains(&elements.as_str()))
+            .map(|(_, size, _)| size)
+            .sum()
+    };
+    let rows = table(
+        &design(),
+        "| format | a slot in the columns | table | block checksums | together |",
+    );
+    let all = sum(&["slot"]);
+    for (row, expected) in rows.iter().zip([all, all + 2]) {
+        assert_eq!(number(&row[1]), expected, "{}", row[0]);
+        let exact = expected as f64 + 4.0 * 10.0 / 7.0;
+        let with_tree = exact * (1.0 + 8.0 / 4096.0);
+        assert_eq!(row[2], format!("{:.2}", 4.0 * 10.0 / 7.0));
+        assert_eq!(row[3], format!("{:.2}", with_tree - exact));
+        assert_eq!(row[4], format!("{with_tree:.2}"));
+    }
+    assert_eq!(sum(&["slot in pi v4"]), 2);
+    assert_eq!(rows.len(), 2);
+}
+
+#[test]
+fn kinds_flags_state_and_reports_have_the_numbers_of_the_code() {
+    let (design, kinds) = (design(), read("src/format/kind.rs"));
+    let of_table = numbered(table(&design, "| kind | number | |"));
+    assert_eq!(of_table, variants(&kinds, "Kind"));
+
+    let states = table(&design, "| place | part of the state |");
+    let of_table = states
+        .into_iter()
+        .map(|row| (row[1].clone(), number(&row[0])));
+    let mut of_code = variants(&kinds, "State");
+    of_code.insert("the root of the path".to_owned(), of_code.len());
+    assert_eq!(of_table.collect::<BTreeMap<_, _>>(), of_code);
+
+    // Both kinds of flags are constants: `1`, or `1 << n`.
+    let bits = |source: &str, ty: &str| -> BTreeMap<String, usize> {
+        let lines = source.lines().filter_map(|line| {
+            let (name, value) = line
+                .trim()
+                .strip_prefix("pub(crate) const ")?
+                .split_once(ty)?;
+            let value = value.trim_end_matches([')', ';']);
+            let bit = match value.strip_prefix("1 << ") {
+                Some(bit) => bit.parse().ok()?,
+                None => (value == "1").then_some(0)?,
+            };
+            Some((name.to_owned(), bit))
+        });
+        lines.collect()
+    };
+    let frame = read("src/index/frame.rs");
+    let mut of_code = bits(&frame, ": u32 = ");
+    of_code.remove("LAYOUT");
+    let of_table = numbered(table(&design, "| flag | bit | meaning |"));
+    assert_eq!(of_table, of_code);
+    let of_code = bits(&read("src/index/columns.rs"), ": Self = Self(");
+    let of_table = numbered(table(&design, "| flag of a slot | bit | meaning |"));
+    assert_eq!(of_table, of_code);
+
+    let reports: Vec<String> = ReportCode::ALL
+        .iter()
+        .enumerate()
+        .map(|(number, code)| format!("{number} `{code}`"))
+        .collect();
+    let text = design.split_whitespace().collect::<Vec<_>>().join(" ");
+    let sentence = format!("has the number of its code: {}.", reports.join(", "));
+    assert!(text.contains(&sentence), "expected: {sentence}");
+}
+
+/// A number of a sidecar's bytes.
+fn word(bytes: &[u8], at: usize, size: usize) -> usize {
+    let mut word = [0; 8];
+    word[..size].copy_from_slice(&bytes[at..at + size]);
+    usize::try_from(u64::from_le_bytes(word)).expect("fits")
+}
+
+fn padded(len: usize, to: usize) -> usize {
+    len.div_ceil(to) * to
+}
+
+#[test]
+fn a_sidecar_reads_by_the_tables_alone() {
+    let folder = tempfile::tempdir().expect("a folder");
+    for (format, number_on_disk, has_lanes) in [
+        (Format::CodebotV3, 1, false),
+        (Format::PiV1, 2, false),
+        (Format::PiV3, 4, false),
+        (Format::PiV4, 5, true),
+    ] {
+        let path = folder.path().join(format!("{format}.jsonl"));
+        let mut log = Vec::new();
+        Shape::new(format, 20_000)
+            .compact_every(300)
+            .payload(20)
+            .write_to(&mut log)
+            .expect("written");
+        fs::write(&path, &log).expect("written");
+        let session = OpenOptions::new()
+            .index(IndexMode::Always)
+            .open(&path)
+            .expect("a session");
+        let sidecar = fs::read(session.index_status().path.expect("a sidecar")).expect("readable");
+
+        let fields: BTreeMap<String, usize> = header_fields()
+            .into_iter()
+            .map(|(name, offset, size)| (name, word(&sidecar, offset, size.min(8))))
+            .collect();
+        assert_eq!(&sidecar[..8], b"leaflogI");
+        assert_eq!(fields["layout"], 1);
+        assert_eq!(&sidecar[12..16], [4, 4, 8, 0]);
+        assert_eq!(fields["format"], number_on_disk);
+        assert!(sidecar[160..248].iter().all(|&byte| byte == 0));
+        let hash = |range: &[u8]| usize::try_from(xxh3_64(range)).expect("fits");
+        assert_eq!(fields["hash"], hash(&sidecar[..248]));
+        assert_eq!((fields["log_start"], fields["log_end"]), (0, log.len()));
+        assert_eq!(fields["head_hash"], hash(&log[..4096]));
+        assert_eq!(fields["tail_hash"], hash(&log[log.len() - 4096..]));
+        let overview = session.overview();
+        let slots = fields["slots"];
+        assert_eq!(slots as u64, overview.entries + overview.records);
+
+        // The parts of the frame, and the tree of checksums level by level.
+        let columns_end = 256 + fields["columns_len"];
+        let (mut level, mut at) = (256..columns_end, padded(columns_end, 16));
+        loop {
+            let start = at;
+            for block in sidecar[level.clone()].chunks(4096) {
+                assert_eq!(word(&sidecar, at, 8), hash(block));
+                at += 8;
+            }
+            level = start..at;
+            if level.len() <= 4096 {
+                break;
+            }
+        }
+        assert_eq!(fields["columns_root"], hash(&sidecar[level]));
+        let summary = padded(at, 16)..padded(at, 16) + fields["summary_len"];
+        assert_eq!(fields["summary_hash"], hash(&sidecar[summary.clone()]));
+        assert_eq!(sidecar.len(), padded(summary.end, 64));
+
+        // The columns by the pairs at the end of the archive.
+        let root = columns_end - 8 * columns().len();
+        let mut found = BTreeMap::new();
+        let mut next = 256;
+        for (column, (name, size, elements)) in columns().into_iter().enumerate() {
+            let pair = root + 8 * column;
+            let distance = i32::from_le_bytes(sidecar[pair..pair + 4].try_into().expect("four"));
+            let start = pair.checked_add_signed(distance as isize).expect("inside");
+            let count = word(&sidecar, pair + 4, 4);
+            match elements.as_str() {
+                "slot" => assert_eq!(count, slots, "{name}"),
+                "slot in pi v4" => assert_eq!(count, if has_lanes { slots } else { 0 }),
+                "10/7 slot" => assert_eq!(count, (slots * 10).div_ceil(7)),
+                "8 row" => assert_eq!(count, 8 * fields["rows"]),
+                "list" => {}
+                other => panic!("{name}: `{other}` is not known"),
+            }
+            assert_eq!(start, padded(next, size), "{name}");
+            next = start + count * size;
+            found.insert(name, (start, size, count));
+        }
+        assert_eq!(padded(next, 4), root);
+
+        // What some of them say, against the log.
+        let value = |name: &str, slot: usize| {
+            let (start, size, count) = found[name];
+            assert!(slot < count, "{name}");
+            word(&sidecar, start + slot * size, size)
+        };
+        for slot in 0..slots {
+            let (start, len) = (value("start", slot), value("len", slot));
+            let object: serde_json::Value =
+                serde_json::from_slice(&log[start..start + len]).expect("an object");
+            if format != Format::PiV1 {
+                let id = start + value("id_at", slot);
+                let id = &log[id..id + value("id_len", slot)];
+                assert_eq!(object["id"].as_str().map(str::as_bytes), Some(id));
+            }
+            let payload = value("payload_at", slot);
+            if payload != 0 {
+                let end = start + len - value("payload_tail", slot);
+                let key = if format == Format::CodebotV3 { "data" } else { "message" };
+                let payload: serde_json::Value =
+                    serde_json::from_slice(&log[start + payload..end]).expect("a payload");
+                assert_eq!(payload, object[key]);
+            }
+            if value("kind", slot) < 32 {
+                let parent = value("parent", slot);
+                let depth = value("depth", slot);
+                assert_eq!(depth == 0, parent == 4_294_967_295);
+                assert!(depth == 0 || depth == value("depth", parent) + 1);
+                let root = value("rows", 8 * value("row", slot) + 7);
+                assert_eq!(value("depth", root), 0);
+            }
+        }
+        let ends = found["hash_end"].2;
+        assert_eq!(value("hash_end", ends - 1), log.len());
+        assert_eq!(value("hash", 0), hash(&log));
+    }
+}
+
+#[test]
+fn every_dependency_has_its_line() {
+    let manifest = read("Cargo.toml");
+    let mut of_manifest = BTreeSet::new();
+    let mut inside = false;
+    for line in manifest.lines() {
+        if line.starts_with('[') {
+            inside = line.ends_with("dependencies]");
+        } else if inside && let Some((name, _)) = line.split_once(" = ") {
+            of_manifest.insert(name.to_owned());
+        }
+    }
+    let rows = table(&design(), "| crate | why | bytes on disk |");
+    let of_table: BTreeSet<String> = rows.into_iter().map(|row| row[0].clone()).collect();
+    assert_eq!(of_table, of_manifest);
+}
+
+#[test]
+fn every_source_folder_has_its_heading() {
+    let design = design();
+    let rooms = between(&design, "## Rooms", "\n## ");
+    for item in fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/src")).expect("readable") {
+        let item = item.expect("readable");
+        let name = item.file_name().into_string().expect("text");
+        if item.path().is_dir() {
+            let heading = format!("### [{name}/](../src/{name}/)");
+            assert!(rooms.contains(&heading), "no `{heading}`");
+        }
+    }
+}
+
+#[test]
+fn the_readme_has_every_command_and_no_other() {
+    let source = read("src/cli/args.rs");
+    let body = between(&source, "enum Command {", "\n}");
+    let of_code: BTreeSet<String> = body
+        .lines()
+        .filter_map(|line| line.trim().split_once('('))
+        .map(|(name, _)| name.to_lowercase())
+        .collect();
+    let rows = table(&read("README.md"), "| command | does |");
+    let of_table: BTreeSet<String> = rows
+        .iter()
+        .map(|row| row[0].split([' ', '`']).next().unwrap_or_default().to_owned())
+        .collect();
+    assert_eq!(of_table, of_code);
+}
+
+#[test]
+fn the_readme_shows_the_example_of_the_crate() {
+    let library = read("src/lib.rs");
+    let shown: Vec<&str> = between(&library, "//! ```\n", "//! ```")
+        .lines()
+        .map(|line| line.trim_start_matches("//!").trim_start_matches(' '))
+        .zip(between(&library, "//! ```\n", "//! ```").lines())
+        .filter(|(text, _)| !text.starts_with('#'))
+        .map(|(_, line)| line.strip_prefix("//! ").unwrap_or_default())
+        .collect();
+    let readme = read("README.md");
+    let example = between(&readme, "```rust\n", "```");
+    assert_eq!(example.lines().collect::<Vec<_>>(), shown);
+}
+
+#[test]
+fn the_block_for_measured_figures_is_marked() {
+    let readme = read("README.md");
+    let block = between(&readme, "<!-- numbers:begin -->", "<!-- numbers:end -->");
+    assert!(block.contains("| what | measured | command |"));
+}
+
+#[test]
+fn no_page_names_an_address_or_a_path_of_somebodys_machine() {
+    let pages = [
+        "README.md",
+        "CHANGELOG.md",
+        "docs/design.md",
+        "docs/formats.md",
+    ];
+    let foreign = [
+        "://", "www.", "/home/", "/Users/", "/root/", "/work/", "/tmp/", "/mnt/", "C:\\",
+    ];
+    for page in pages {
+        for (number, line) in read(page).lines().enumerate() {
+            // The working directory that generated sessions name is nobody's.
+            let line = line.replace("/home/dev/app", "");
+            for text in foreign {
+                assert!(!line.contains(text), "{page}:{}: {text}", number + 1);
+            }
+        }
+    }
+}
+
+#[test]
+fn every_link_leads_to_a_file() {
+    for page in ["README.md", "CHANGELOG.md", "docs/design.md", "docs/formats.md"] {
+        let text = read(page);
+        let folder = page.rsplit_once('/').map_or("", |(folder, _)| folder);
+        for link in text.split("](").skip(1) {
+            let target = link.split(')').next().unwrap_or_default();
+            let (file, anchor) = target.split_once('#').unwrap_or((target, ""));
+            let path = format!("{}/{folder}/{file}", env!("CARGO_MANIFEST_DIR"));
+            assert!(fs::metadata(&path).is_ok(), "{page}: {target}");
+            if !anchor.is_empty() && file.is_empty() {
+                let heading = |line: &str| {
+                    let title = line.trim_start_matches('#').trim().to_lowercase();
+                    line.starts_with('#') && title.replace(' ', "-").replace(',', "") == anchor
+                };
+                assert!(text.lines().any(heading), "{page}: {target}");
+            }
+        }
+    }
+}
