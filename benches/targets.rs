@@ -155,8 +155,8 @@ fn build(name: &str, path: &Path, bytes: u64) {
                 .open(path)
                 .expect("a session")
         });
-        assert_eq!(session.overview().lines, lines);
-        assert_eq!(session.overview().report_count, 0);
+        assert_eq!(session.overview().expect("an overview").lines, lines);
+        assert_eq!(session.overview().expect("an overview").report_count, 0);
         assert!(session.index_status().path.is_some());
     }
     let (tape, build) = (median(tapes), median(builds));
@@ -195,7 +195,7 @@ fn tape(log: &[u8]) -> u64 {
 
 fn size(path: &Path, sidecar: &Path, bytes: u64) {
     let session = OpenOptions::new().open(path).expect("a session");
-    let overview = session.overview();
+    let overview = session.overview().expect("an overview");
     let indexed = overview.entries + overview.records;
     let len = std::fs::metadata(sidecar).expect("a sidecar").len();
     println!(

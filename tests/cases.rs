@@ -77,7 +77,7 @@ impl Differences<'_> {
         match opened {
             Err(error) => self.want("open", json!(error.to_string()), &json!("no error")),
             Ok(session) => {
-                self.of_overview(&session.overview());
+                self.of_overview(&session.overview().expect("an overview"));
                 self.of_snapshots(options, path, &session);
             }
         }

@@ -8,6 +8,9 @@ use leaflog::generate::Shape;
 use leaflog::{Format, IndexMode, OpenOptions, ReportCode};
 use xxhash_rust::xxh3::xxh3_64;
 
+/// Bytes of a page of a sidecar, and of a block of its checksums.
+const PAGE: usize = 4096;
+
 fn read(path: &str) -> String {
     let path = format!("{}/{path}", env!("CARGO_MANIFEST_DIR"));
     fs::read_to_string(&path).unwrap_or_else(|error| panic!("{path}: {error}"))
@@ -58,11 +61,32 @@ fn header_fields() -> Vec<(String, usize, usize)> {
         .collect()
 }
 
-/// Name, element size and what is counted of each column.
-fn columns() -> Vec<(String, usize, String)> {
-    table(&design(), "| column | bytes | elements | meaning |")
+/// Name and element size of each array of a frame.
+fn arrays() -> Vec<(String, usize)> {
+    names_and_sizes("| array | bytes | elements | meaning |")
+}
+
+/// Name and element size of each column of a page.
+fn columns() -> Vec<(String, usize)> {
+    names_and_sizes("| column | bytes | meaning |")
+}
+
+fn names_and_sizes(header: &str) -> Vec<(String, usize)> {
+    table(&design(), header)
         .into_iter()
-        .map(|row| (row[0].clone(), number(&row[1]), row[2].clone()))
+        .map(|row| (row[0].clone(), number(&row[1])))
+        .collect()
+}
+
+/// Names and element sizes of the fields of a struct of vectors.
+fn vectors(source: &str, name: &str) -> Vec<(String, usize)> {
+    between(source, &format!("struct {name} {{"), "\n}")
+        .lines()
+        .filter_map(|line| {
+            let field = line.trim().strip_prefix("pub(crate) ")?;
+            let (name, bits) = field.split_once(": Vec<u")?;
+            Some((name.to_owned(), number(bits.trim_end_matches(">,")) / 8))
+        })
         .collect()
 }
 
@@ -75,7 +99,9 @@ fn numbered(rows: Vec<Vec<String>>) -> BTreeMap<String, usize> {
 
 fn variants(source: &str, name: &str) -> BTreeMap<String, usize> {
     let body = between(source, &format!("enum {name} {{"), "\n}");
-    let lines = body.lines().filter_map(|line| line.trim().split_once(" = "));
+    let lines = body
+        .lines()
+        .filter_map(|line| line.trim().split_once(" = "));
     lines
         .map(|(name, value)| (name.to_owned(), number(value.trim_end_matches(','))))
         .collect()
@@ -109,45 +135,43 @@ fn the_fields_of_the_header_stand_in_the_order_of_the_code() {
 }
 
 #[test]
-fn the_columns_are_those_of_the_code_with_its_element_sizes() {
+fn arrays_and_columns_are_those_of_the_code_with_its_element_sizes() {
     let source = read("src/index/columns.rs");
-    let body = between(&source, "struct Columns {", "\n}");
-    let of_code: Vec<(String, usize)> = body
-        .lines()
-        .filter_map(|line| line.trim().strip_prefix("pub(crate) ")?.split_once(": Vec<u"))
-        .map(|(name, bits)| (name.to_owned(), number(bits.trim_end_matches(">,")) / 8))
-        .collect();
-    let of_table: Vec<(String, usize)> = columns()
-        .into_iter()
-        .map(|(name, size, _)| (name, size))
-        .collect();
-    assert_eq!(of_table, of_code);
+    assert_eq!(arrays(), vectors(&source, "Columns"));
+    let source = read("src/index/pages.rs");
+    assert_eq!(columns(), vectors(&source, "Slots"));
+    let widths = between(&source, "WIDTHS: [usize; 15] = [", "]");
+    let widths: Vec<usize> = widths.split(", ").map(number).collect();
+    let sizes = columns().into_iter().map(|(_, size)| size);
+    assert_eq!(sizes.collect::<Vec<_>>(), widths);
+}
+
+/// Bytes of a slot with a lane or without, and so slots a page.
+fn slots_a_page(has_lanes: bool) -> usize {
+    let columns = columns().into_iter();
+    let sizes = columns.filter(|(name, _)| has_lanes || name != "lane");
+    PAGE / sizes.map(|(_, size)| size).sum::<usize>()
 }
 
 #[test]
 fn the_bytes_an_entry_add_up() {
-    let sum = |counted: &[&str]| -> usize {
-        let columns = columns().into_iter();
-        columns
-            .filter(|(_, _, elements)| counted.contains(&elements.as_str()))
-            .map(|(_, size, _)| size)
-            .sum()
-    };
     let rows = table(
         &design(),
-        "| format | a slot in the columns | table | block checksums | together |",
+        "| format | a slot in pages | table | block checksums | together |",
     );
-    let all = sum(&["slot"]);
-    for (row, expected) in rows.iter().zip([all, all + 2]) {
-        assert_eq!(number(&row[1]), expected, "{}", row[0]);
-        let exact = expected as f64 + 4.0 * 10.0 / 7.0;
-        let with_tree = exact * (1.0 + 8.0 / 4096.0);
-        assert_eq!(row[2], format!("{:.2}", 4.0 * 10.0 / 7.0));
-        assert_eq!(row[3], format!("{:.2}", with_tree - exact));
-        assert_eq!(row[4], format!("{with_tree:.2}"));
+    let kinds = [(false, true), (false, false), (true, true)];
+    assert_eq!(rows.len(), kinds.len());
+    for (row, (has_lanes, has_ids)) in rows.iter().zip(kinds) {
+        let slot = PAGE as f64 / slots_a_page(has_lanes) as f64;
+        let table = if has_ids { 4.0 * 10.0 / 7.0 } else { 0.0 };
+        let tree = (slot + table) * 8.0 / 4096.0;
+        let expected = [slot, table, tree, slot + table + tree];
+        assert_eq!(row[1..], expected.map(|bytes| format!("{bytes:.2}")));
     }
-    assert_eq!(sum(&["slot in pi v4"]), 2);
-    assert_eq!(rows.len(), 2);
+    let text = design().split_whitespace().collect::<Vec<_>>().join(" ");
+    let (few, many) = (slots_a_page(true), slots_a_page(false));
+    let sentence = format!("{few} slots a page in pi v4, {many} in the other formats");
+    assert!(text.contains(&sentence), "expected: {sentence}");
 }
 
 #[test]
@@ -221,7 +245,7 @@ fn a_sidecar_reads_by_the_tables_alone() {
     ] {
         let path = folder.path().join(format!("{format}.jsonl"));
         let mut log = Vec::new();
-        Shape::new(format, 20_000)
+        Shape::new(format, 12_000)
             .compact_every(300)
             .payload(20)
             .write_to(&mut log)
@@ -241,88 +265,112 @@ fn a_sidecar_reads_by_the_tables_alone() {
         assert_eq!(fields["layout"], 1);
         assert_eq!(&sidecar[12..16], [4, 4, 8, 0]);
         assert_eq!(fields["format"], number_on_disk);
-        assert!(sidecar[160..248].iter().all(|&byte| byte == 0));
+        assert!(sidecar[176..248].iter().all(|&byte| byte == 0));
         let hash = |range: &[u8]| usize::try_from(xxh3_64(range)).expect("fits");
         assert_eq!(fields["hash"], hash(&sidecar[..248]));
         assert_eq!((fields["log_start"], fields["log_end"]), (0, log.len()));
         assert_eq!(fields["head_hash"], hash(&log[..4096]));
         assert_eq!(fields["tail_hash"], hash(&log[log.len() - 4096..]));
-        let overview = session.overview();
+        let overview = session.overview().expect("an overview");
         let slots = fields["slots"];
         assert_eq!(slots as u64, overview.entries + overview.records);
 
         // The parts of the frame, and the tree of checksums level by level.
-        let columns_end = 256 + fields["columns_len"];
-        let (mut level, mut at) = (256..columns_end, padded(columns_end, 16));
+        let columns_end = PAGE + fields["columns_len"];
+        let (mut level, mut at) = (PAGE..columns_end, padded(columns_end, 16));
         loop {
             let start = at;
-            for block in sidecar[level.clone()].chunks(4096) {
+            for block in sidecar[level.clone()].chunks(PAGE) {
                 assert_eq!(word(&sidecar, at, 8), hash(block));
                 at += 8;
             }
             level = start..at;
-            if level.len() <= 4096 {
+            if level.len() <= PAGE {
                 break;
             }
         }
         assert_eq!(fields["columns_root"], hash(&sidecar[level]));
-        let summary = padded(at, 16)..padded(at, 16) + fields["summary_len"];
-        assert_eq!(fields["summary_hash"], hash(&sidecar[summary.clone()]));
-        assert_eq!(sidecar.len(), padded(summary.end, 64));
+        for part in ["summary", "details"] {
+            let start = padded(at, 16);
+            at = start + fields[&format!("{part}_len")];
+            assert_eq!(fields[&format!("{part}_hash")], hash(&sidecar[start..at]));
+        }
+        assert_eq!(sidecar.len(), padded(at, PAGE));
+        assert!(sidecar[256..PAGE].iter().all(|&byte| byte == 0));
 
-        // The columns by the pairs at the end of the archive.
-        let root = columns_end - 8 * columns().len();
+        // The arrays by the pairs at the end of the archive.
+        let per_page = slots_a_page(has_lanes);
+        let pages = slots.div_ceil(per_page);
+        let has_ids = format != Format::PiV1;
+        let root = columns_end - 8 * arrays().len();
         let mut found = BTreeMap::new();
-        let mut next = 256;
-        for (column, (name, size, elements)) in columns().into_iter().enumerate() {
-            let pair = root + 8 * column;
+        let mut next = PAGE;
+        for (array, (name, size)) in arrays().into_iter().enumerate() {
+            let pair = root + 8 * array;
             let distance = i32::from_le_bytes(sidecar[pair..pair + 4].try_into().expect("four"));
             let start = pair.checked_add_signed(distance as isize).expect("inside");
             let count = word(&sidecar, pair + 4, 4);
-            match elements.as_str() {
-                "slot" => assert_eq!(count, slots, "{name}"),
-                "slot in pi v4" => assert_eq!(count, if has_lanes { slots } else { 0 }),
-                "10/7 slot" => assert_eq!(count, (slots * 10).div_ceil(7)),
-                "8 row" => assert_eq!(count, 8 * fields["rows"]),
-                "list" => {}
-                other => panic!("{name}: `{other}` is not known"),
+            match name.as_str() {
+                "pages" => assert_eq!(count, PAGE * pages),
+                "table" if has_ids => assert_eq!(count, (slots * 10).div_ceil(7)),
+                "table" => assert_eq!(count, 1),
+                "rows" => assert_eq!(count, 8 * fields["rows"]),
+                _ => {}
             }
             assert_eq!(start, padded(next, size), "{name}");
             next = start + count * size;
             found.insert(name, (start, size, count));
         }
         assert_eq!(padded(next, 4), root);
-
-        // What some of them say, against the log.
-        let value = |name: &str, slot: usize| {
+        let value = |name: &str, number: usize| {
             let (start, size, count) = found[name];
-            assert!(slot < count, "{name}");
-            word(&sidecar, start + slot * size, size)
+            assert!(number < count, "{name}");
+            word(&sidecar, start + number * size, size)
         };
-        for slot in 0..slots {
-            let (start, len) = (value("start", slot), value("len", slot));
+
+        // What the columns say, against the log.
+        let in_page = |name: &str, slot: usize| {
+            let mut at = PAGE + slot / per_page * PAGE;
+            for (column, size) in columns() {
+                if column == name {
+                    return word(&sidecar, at + slot % per_page * size, size);
+                }
+                at += if column == "lane" && !has_lanes {
+                    0
+                } else {
+                    size * per_page
+                };
+            }
+            panic!("no column `{name}`");
+        };
+        // One slot in seven, and both sides of the first page's end.
+        for slot in (0..slots).filter(|slot| slot % 7 == 0 || slot.abs_diff(per_page) < 2) {
+            let (start, len) = (in_page("start", slot), in_page("len", slot));
             let object: serde_json::Value =
                 serde_json::from_slice(&log[start..start + len]).expect("an object");
-            if format != Format::PiV1 {
-                let id = start + value("id_at", slot);
-                let id = &log[id..id + value("id_len", slot)];
+            if has_ids {
+                let id = start + in_page("id_at", slot);
+                let id = &log[id..id + in_page("id_len", slot)];
                 assert_eq!(object["id"].as_str().map(str::as_bytes), Some(id));
             }
-            let payload = value("payload_at", slot);
+            let payload = in_page("payload_at", slot);
             if payload != 0 {
-                let end = start + len - value("payload_tail", slot);
-                let key = if format == Format::CodebotV3 { "data" } else { "message" };
+                let end = start + len - in_page("payload_tail", slot);
+                let key = if format == Format::CodebotV3 {
+                    "data"
+                } else {
+                    "message"
+                };
                 let payload: serde_json::Value =
                     serde_json::from_slice(&log[start + payload..end]).expect("a payload");
                 assert_eq!(payload, object[key]);
             }
-            if value("kind", slot) < 32 {
-                let parent = value("parent", slot);
-                let depth = value("depth", slot);
+            if in_page("kind", slot) < 32 {
+                let (parent, depth) = (in_page("parent", slot), in_page("depth", slot));
                 assert_eq!(depth == 0, parent == 4_294_967_295);
-                assert!(depth == 0 || depth == value("depth", parent) + 1);
-                let root = value("rows", 8 * value("row", slot) + 7);
-                assert_eq!(value("depth", root), 0);
+                assert!(depth == 0 || depth == in_page("depth", parent) + 1);
+                let root = value("rows", 8 * in_page("row", slot) + 7);
+                assert_eq!(in_page("depth", root), 0);
             }
         }
         let ends = found["hash_end"].2;
@@ -374,7 +422,13 @@ fn the_readme_has_every_command_and_no_other() {
     let rows = table(&read("README.md"), "| command | does |");
     let of_table: BTreeSet<String> = rows
         .iter()
-        .map(|row| row[0].split([' ', '`']).next().unwrap_or_default().to_owned())
+        .map(|row| {
+            row[0]
+                .split([' ', '`'])
+                .next()
+                .unwrap_or_default()
+                .to_owned()
+        })
         .collect();
     assert_eq!(of_table, of_code);
 }
@@ -384,10 +438,9 @@ fn the_readme_shows_the_example_of_the_crate() {
     let library = read("src/lib.rs");
     let shown: Vec<&str> = between(&library, "//! ```\n", "//! ```")
         .lines()
-        .map(|line| line.trim_start_matches("//!").trim_start_matches(' '))
-        .zip(between(&library, "//! ```\n", "//! ```").lines())
-        .filter(|(text, _)| !text.starts_with('#'))
-        .map(|(_, line)| line.strip_prefix("//! ").unwrap_or_default())
+        .map(|line| line.trim_start_matches("//!"))
+        .map(|line| line.strip_prefix(' ').unwrap_or(line))
+        .filter(|line| !line.starts_with('#'))
         .collect();
     let readme = read("README.md");
     let example = between(&readme, "```rust\n", "```");
@@ -425,7 +478,12 @@ fn no_page_names_an_address_or_a_path_of_somebodys_machine() {
 
 #[test]
 fn every_link_leads_to_a_file() {
-    for page in ["README.md", "CHANGELOG.md", "docs/design.md", "docs/formats.md"] {
+    for page in [
+        "README.md",
+        "CHANGELOG.md",
+        "docs/design.md",
+        "docs/formats.md",
+    ] {
         let text = read(page);
         let folder = page.rsplit_once('/').map_or("", |(folder, _)| folder);
         for link in text.split("](").skip(1) {

@@ -42,7 +42,12 @@ fn message(id: &str, parent: &str) -> Vec<u8> {
 
 /// The entry that a log's conversation stands at.
 fn leaf(log: &[u8]) -> String {
-    Disk::new(log).open().overview().leaf.expect("a leaf")
+    Disk::new(log)
+        .open()
+        .overview()
+        .expect("an overview")
+        .leaf
+        .expect("a leaf")
 }
 
 /// Changes a character in the id of a parent, in the middle of a log.
@@ -164,7 +169,7 @@ fn what_a_reader_does_not_write_the_next_one_reads_again() {
         let session = Session::open(disk.path()).expect("a session");
         assert_eq!(session.index_status().state, IndexState::Extended);
         assert!((1..=number).contains(&session.index_status().lines_read));
-        assert_eq!(session.overview().lines, lines(&log));
+        assert_eq!(session.overview().expect("an overview").lines, lines(&log));
     }
     // Asked for a sidecar it writes what there is.
     assert_eq!(disk.open().index_status().state, IndexState::Extended);
@@ -647,7 +652,10 @@ fn a_finished_last_line_costs_one_line() {
     // Whole lines are covered; the last one is read each time, and not counted.
     let session = disk.open();
     assert_eq!(done(&session), (IndexState::Fresh, 0));
-    assert_eq!(session.overview().leaf.as_deref(), Some("new"));
+    assert_eq!(
+        session.overview().expect("an overview").leaf.as_deref(),
+        Some("new")
+    );
     disk.append(b"\n");
     assert_eq!(done(&disk.open()), (IndexState::Extended, 1));
     assert_eq!(done(&disk.open()), (IndexState::Fresh, 0));
@@ -817,7 +825,7 @@ fn a_sidecar_that_grows_line_by_line_stays_small_and_readable() {
             }
             let session = disk.open();
             assert_eq!(done(&session), (IndexState::Extended, 1));
-            assert_eq!(session.overview().lines, lines(&log));
+            assert_eq!(session.overview().expect("an overview").lines, lines(&log));
             let size = fs::metadata(disk.sidecar()).expect("a sidecar").len();
             largest = largest.max(size);
         }
@@ -864,7 +872,7 @@ proptest! {
 // Others at the same files.
 
 /// Reads all that needs the log's bytes.
-fn questions(session: &Session, id: &str) -> [(&'static str, leaflog::Result<()>); 7] {
+fn questions(session: &Session, id: &str) -> [(&'static str, leaflog::Result<()>); 8] {
     [
         ("snapshot", session.snapshot(At::Current).map(drop)),
         ("salvage", session.salvage(At::Current).map(drop)),
@@ -873,6 +881,7 @@ fn questions(session: &Session, id: &str) -> [(&'static str, leaflog::Result<()>
         ("record", session.record(id).map(drop)),
         ("tree", session.tree().map(drop)),
         ("branches", session.branches().map(drop)),
+        ("overview", session.overview().map(drop)),
     ]
 }
 
@@ -892,7 +901,6 @@ fn a_log_truncated_under_an_open_session_is_an_error_and_no_crash() {
                 assert!(error.message().contains("truncated"), "{question}: {error}");
                 assert_eq!(error.path(), Some(disk.path()), "{question}");
             }
-            assert_eq!(session.overview().lines, lines(&log));
             // What is left is a session or not.
             match session.refresh() {
                 Ok(changed) => {
@@ -956,7 +964,10 @@ fn a_log_replaced_under_an_open_session_is_taken_in_by_a_refresh() {
             assert_right(&session, &log);
             assert!(session.refresh().expect("refreshed"));
             assert_right(&session, other);
-            assert_eq!(session.format(), session.overview().format);
+            assert_eq!(
+                session.format(),
+                session.overview().expect("an overview").format
+            );
         }
     }
 }
@@ -1076,7 +1087,7 @@ fn a_refresh_never_takes_a_session_back_behind_what_another_one_found() {
         let known = written.load(Ordering::SeqCst);
         session.refresh().expect("refreshed");
         for _ in 0..3 {
-            if session.overview().lines < known {
+            if session.overview().expect("an overview").lines < known {
                 went_back.fetch_add(1, Ordering::SeqCst);
             }
         }
@@ -1095,7 +1106,7 @@ fn many_openings_at_once_leave_a_good_sidecar() {
         let reading = [Reading::Map, Reading::Read][number % 2];
         let session = always().reading(reading).open(disk.path());
         let session = session.expect("a session");
-        let lines = session.overview().lines;
+        let lines = session.overview().expect("an overview").lines;
         assert!(lines >= known, "{lines} of {known}");
         let path = session.path(At::Current).expect("a path");
         assert_eq!(path.len() as u64 + 1, lines);

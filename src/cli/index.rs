@@ -45,7 +45,7 @@ impl Index {
             match self.bring_up_to_date(file) {
                 Ok((session, status)) => {
                     tell(file, &status, out)?;
-                    out.note_damage(file, &session.overview())?;
+                    out.note_damage(file, &session.overview()?)?;
                 }
                 Err(error) => {
                     out.error(&error)?;
@@ -60,7 +60,7 @@ impl Index {
         let session = open(self.common.options().index(IndexMode::Always), file)?;
         let status = session.index_status();
         // A log without a finished line has nothing that a sidecar could keep yet.
-        if status.path.is_none() && session.overview().lines > 1 {
+        if status.path.is_none() && session.overview()?.lines > 1 {
             let why = status.reason.as_deref().unwrap_or("it is not known why");
             let message = format!(
                 "no sidecar could be kept: {why}; --index-dir names a folder that can be written"

@@ -35,7 +35,7 @@ pub(crate) struct Info {
 impl Info {
     pub(crate) fn run(self, out: &mut Out) -> Result<Exit, Failure> {
         let source = self.opening.source(&self.file, self.salvage.salvage)?;
-        let overview = source.overview();
+        let overview = source.overview()?;
         let index = IndexObject::of(&source);
         if out.json() {
             out.object(&Object::of(&overview, index))?;

@@ -59,7 +59,7 @@ impl Log {
                 print(&mutation, out)?;
             }
         }
-        out.note_damage(&self.file, &session.overview())?;
+        out.note_damage(&self.file, &session.overview()?)?;
         Ok(Exit::Done)
     }
 

@@ -103,7 +103,7 @@ fn find(folder: &Path, options: &OpenOptions) -> leaflog::Result<Found> {
     // Anything that is no folder is opened as a log, which tells what is wrong with it.
     if std::fs::metadata(folder).is_ok_and(|metadata| !metadata.is_dir()) {
         let session = options.open(folder)?;
-        return Ok((vec![Row::of_listed(session.info())], Vec::new()));
+        return Ok((vec![Row::of_listed(session.info()?)], Vec::new()));
     }
     let repository = Repository::new(folder).with_options(options.clone());
     let listing = repository.list()?;

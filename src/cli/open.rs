@@ -72,10 +72,10 @@ pub(crate) enum Source {
 
 impl Source {
     /// What the session looks like from outside.
-    pub(crate) fn overview(&self) -> Overview {
+    pub(crate) fn overview(&self) -> Result<Overview> {
         match self {
             Self::Indexed(session) => session.overview(),
-            Self::Replayed(replay) => replay.overview(),
+            Self::Replayed(replay) => Ok(replay.overview()),
         }
     }
 

@@ -47,7 +47,7 @@ impl Path {
         for id in &ids {
             writeln!(out, "{}", clean(id))?;
         }
-        out.note_damage(&self.file, &source.overview())?;
+        out.note_damage(&self.file, &source.overview()?)?;
         Ok(Exit::Done)
     }
 

@@ -53,7 +53,7 @@ impl Snapshot {
             return Ok(Exit::Done);
         }
         people(&snapshot, out)?;
-        out.note_damage(&self.file, &source.overview())?;
+        out.note_damage(&self.file, &source.overview()?)?;
         if snapshot.salvaged {
             let kept = counted(snapshot.path_entries, "entry");
             out.note(&format!(

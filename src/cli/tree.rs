@@ -36,7 +36,7 @@ impl Tree {
     pub(crate) fn run(self, out: &mut Out) -> Result<Exit, Failure> {
         let session = self.opening.session(&self.file, self.salvage.salvage)?;
         let nodes = session.tree()?;
-        let overview = session.overview();
+        let overview = session.overview()?;
         let marks = Marks::of(&overview);
         if out.json() {
             objects(&nodes, &marks, out)?;

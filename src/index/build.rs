@@ -69,6 +69,16 @@ fn changed(log: &LogFile) -> Error {
 }
 
 fn grow(log: &LogFile, index: Option<&Index>, how: How<'_>) -> Answer<Option<Built>> {
+    if let Some(index) = index
+        && index.log_end() == log.len()
+    {
+        let whole = index.segments.len();
+        return Ok(Some(Built {
+            index: index.clone(),
+            whole,
+            lines: 0,
+        }));
+    }
     let seed = index.map_or_else(ids::random_seed, Index::seed);
     let scanned = scan(log, index, Until::LastNewline, how)?;
     let (lines, has_tail) = (scanned.lines, scanned.has_tail);
@@ -160,7 +170,8 @@ fn finish(
     let mut links = link(&mut draft, before, seed)?;
     draft.finish_summary();
     let reports = std::mem::take(&mut draft.reports);
-    draft.summary.add_reports(reports.kept, &reports.counts);
+    draft.summary.count_reports(&reports.counts);
+    draft.details.add_reports(reports.kept);
     let mut header = FrameHeader {
         flags,
         format: format_number(draft.format),
@@ -186,12 +197,8 @@ fn finish(
         log_hash: hash,
     };
     segments.extend(layout.frames(header)?);
-    let summary = Arc::new(std::mem::take(&mut draft.summary));
-    Ok(Index {
-        format: draft.format,
-        segments,
-        summary,
-    })
+    let summary = std::mem::take(&mut draft.summary);
+    Ok(Index::new(draft.format, segments, summary))
 }
 
 fn has_flag(index: &Index, flag: u32) -> bool {
@@ -263,8 +270,8 @@ impl Layout<'_> {
             part.first_slot = u64::from(self.draft.base) + len64(from);
             part.slots = len64(to - from);
             part.log_end = if last { self.end } else { next_start };
-            let summary = last.then_some(&self.draft.summary);
-            let bytes = Segment::encode(part, &columns, summary).ok_or(Damaged)?;
+            let about = last.then_some((&self.draft.summary, &self.draft.details));
+            let bytes = Segment::encode(part, &columns, about).ok_or(Damaged)?;
             let segment = segment_of(bytes)?;
             header.before = segment.header_hash;
             frames.push(Arc::new(segment));

@@ -5,7 +5,7 @@ use ahash::AHashMap;
 
 use super::chunk::{Arena, At, Chunk, Event, Models, ParentRef, Reports, Step};
 use super::columns::{Flags, LOOK16, NONE};
-use super::summary::{LaneRow, Summary};
+use super::summary::{Details, LaneRow, Summary};
 use super::view::{Slot, made_up_id};
 use crate::format::{Kind, Sequence, State, Usage};
 use crate::log::Finding;
@@ -65,6 +65,7 @@ pub(super) struct Draft {
     pub(super) wanted: Vec<Wanted>,
     /// `lines` counts on while chunks are joined.
     pub(super) summary: Summary,
+    pub(super) details: Details,
     pub(super) reports: Reports,
     kept: usize,
     lanes: Vec<(String, LaneLeaf)>,
@@ -76,8 +77,10 @@ pub(super) struct Draft {
 
 impl Draft {
     /// A draft that goes on where a summary ends.
-    pub(super) fn new(format: Format, base: Slot, before: Option<&Summary>) -> Self {
-        let summary = before.cloned().unwrap_or_default();
+    pub(super) fn new(format: Format, base: Slot, before: Option<(&Summary, Details)>) -> Self {
+        let (summary, details) = before
+            .map(|(summary, details)| (summary.clone(), details))
+            .unwrap_or_default();
         let mut draft = Self {
             format,
             base,
@@ -114,8 +117,9 @@ impl Draft {
             kinds: AHashMap::new(),
             next_seq_of_run: u64::MAX,
             summary,
+            details,
         };
-        draft.kinds.extend(std::mem::take(&mut draft.summary.kinds));
+        draft.kinds.extend(std::mem::take(&mut draft.details.kinds));
         for row in std::mem::take(&mut draft.summary.lanes) {
             draft.set_lane(&row.name, row.leaf.map_or(LaneLeaf::None, LaneLeaf::Id));
         }
@@ -408,8 +412,8 @@ impl Draft {
                     });
                 }
                 match label {
-                    Some(label) => self.summary.labels.insert(target, label),
-                    None => self.summary.labels.remove(&target),
+                    Some(label) => self.details.labels.insert(target, label),
+                    None => self.details.labels.remove(&target),
                 };
             }
         }
@@ -420,21 +424,21 @@ impl Draft {
         let kind = chunk.kind.get(number).copied().unwrap_or(0);
         if kind == Kind::OperationStarted.number() {
             let id = chunk.ids.text(number);
-            let open = self.summary.open.entry(lane.to_owned()).or_default();
+            let open = self.details.open.entry(lane.to_owned()).or_default();
             if !open.contains(&id) {
                 open.push(id);
             }
         } else if kind == Kind::OperationFinished.number()
             && let Some(&ParentRef(name)) = chunk.parent.get(number)
             && ParentRef(name) != ParentRef::NOBODY
-            && let Some(open) = self.summary.open.get_mut(lane)
+            && let Some(open) = self.details.open.get_mut(lane)
         {
             let run = usize::try_from(name)
                 .map(|name| chunk.names.text(name))
                 .unwrap_or_default();
             open.retain(|id| *id != run);
             if open.is_empty() {
-                self.summary.open.remove(lane);
+                self.details.open.remove(lane);
             }
         }
     }
@@ -540,7 +544,7 @@ impl Draft {
                 LaneRow { name, leaf }
             })
             .collect();
-        self.summary.kinds = std::mem::take(&mut self.kinds).into_iter().collect();
+        self.details.kinds = std::mem::take(&mut self.kinds).into_iter().collect();
         if let Some(last) = (0..self.slots())
             .rev()
             .find(|&number| !self.is_record(number))

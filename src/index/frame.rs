@@ -44,6 +44,8 @@ pub(crate) struct FrameHeader {
     pub(crate) summary_len: u64,
     pub(crate) columns_root: u64,
     pub(crate) summary_hash: u64,
+    pub(crate) details_len: u64,
+    pub(crate) details_hash: u64,
     pub(crate) seed: u64,
     pub(crate) head_hash: u64,
     pub(crate) tail_hash: u64,
@@ -100,12 +102,12 @@ impl FrameHeader {
         Some((header, hash))
     }
 
-    fn words(mut self) -> [u64; 17] {
+    fn words(mut self) -> [u64; 19] {
         self.words_mut().map(|word| *word)
     }
 
     /// The 64-bit fields in their order on disk.
-    fn words_mut(&mut self) -> [&mut u64; 17] {
+    fn words_mut(&mut self) -> [&mut u64; 19] {
         [
             &mut self.log_start,
             &mut self.log_end,
@@ -117,6 +119,8 @@ impl FrameHeader {
             &mut self.summary_len,
             &mut self.columns_root,
             &mut self.summary_hash,
+            &mut self.details_len,
+            &mut self.details_hash,
             &mut self.seed,
             &mut self.head_hash,
             &mut self.tail_hash,
@@ -195,7 +199,7 @@ mod tests {
     #[test]
     fn fields_fill_the_header_as_the_table_states() {
         let words = FrameHeader::default().words().len();
-        assert_eq!(8 + 4 * 4 + 8 * words + 88 + 8, HEADER);
+        assert_eq!(8 + 4 * 4 + 8 * words + 72 + 8, HEADER);
     }
 
     #[test]

@@ -28,11 +28,7 @@ pub(crate) fn merge(index: &Index) -> Result<Index, Damaged> {
         merged.push(Arc::new(join(group, before)?));
         rest = after;
     }
-    Ok(Index {
-        format: index.format,
-        segments: merged,
-        summary: Arc::clone(&index.summary),
-    })
+    Ok(index.with_segments(merged))
 }
 
 /// One segment of several that follow each other.
@@ -71,11 +67,12 @@ fn join(group: &[Arc<Segment>], before: u64) -> Result<Segment, Damaged> {
     header.rows = super::segment::len64(all.rows.len() / super::ROW_WIDTH);
     let format = format_of(header.format).ok_or(Damaged)?;
     all.pages = slots.to_pages(Grid::new(format.has_lanes()));
-    let summary = if last.header.has(PART) {
+    let about = if last.header.has(PART) {
         None
     } else {
-        Some(last.summary()?)
+        Some((last.summary()?, last.details()?))
     };
-    let bytes = Segment::encode(header, &all, summary.as_ref()).ok_or(Damaged)?;
+    let about = about.as_ref().map(|(summary, details)| (summary, details));
+    let bytes = Segment::encode(header, &all, about).ok_or(Damaged)?;
     super::build::segment_of(bytes)
 }

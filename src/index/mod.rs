@@ -23,4 +23,5 @@ pub(crate) use columns::{Flags, NONE, ROOT, ROW_WIDTH};
 pub(crate) use ids::Class;
 pub(crate) use sidecar::{Loaded, Sidecar, Why, same_bytes};
 
+pub(crate) use summary::Details;
 pub(crate) use view::{Answer, Index, Slot, Trouble, class_of};

@@ -7,7 +7,7 @@ use super::build::How;
 use super::chunk::{At, Chunk, ObjectPlace};
 use super::draft::Draft;
 use super::segment::len64;
-use super::view::Index;
+use super::view::{Answer, Index};
 use crate::error::{Code, Error, Result};
 use crate::format::{
     Header, Kind, Meaning, Mutation, by_shape, claims_header, detect, interpret, payload_key,
@@ -49,17 +49,17 @@ pub(super) fn scan(
     index: Option<&Index>,
     until: Until,
     how: How<'_>,
-) -> Result<Scanned> {
+) -> Answer<Scanned> {
     let start = index.map_or(0, Index::log_end);
     let mut salvaged = false;
     // Where the lines start that are not read yet.
     let mut from = start;
     let draft = match index {
-        Some(index) => Some(Draft::new(
-            index.format,
-            index.slots(),
-            Some(&index.summary),
-        )),
+        Some(index) => {
+            let details = index.details()?.as_ref().clone();
+            let before = Some((&*index.summary, details));
+            Some(Draft::new(index.format, index.slots(), before))
+        }
         None => match find_format(log, until, how)? {
             None => None,
             Some(mut opening) => {
@@ -116,7 +116,7 @@ pub(super) fn scan(
     }
     let (source, sink) = (work.source.into_inner(), work.sink.into_inner());
     if let Some(Stopped::Failed(error)) = sink.stopped {
-        return Err(error);
+        return Err(error.into());
     }
     let (hash, covered) = source.pieces.covered();
     let end = if until == Until::End {

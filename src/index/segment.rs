@@ -14,7 +14,7 @@ use super::blocks::{self, Checked};
 use super::columns::{ArchivedColumns, Columns};
 use super::frame::{ALIGN, COLUMNS, FrameHeader, HEADER, PART, format_of, padded};
 use super::pages::{Grid, InPage, PAGE};
-use super::summary::{ArchivedSummary, Summary};
+use super::summary::{ArchivedDetails, ArchivedSummary, Details, Summary};
 use crate::error::Result as LogResult;
 use crate::log::{LogFile, Map};
 
@@ -71,6 +71,7 @@ pub(crate) struct Segment {
     columns: Range<usize>,
     tree: Range<usize>,
     summary: Range<usize>,
+    details: Range<usize>,
     checked: Checked,
     grid: Grid,
     pub(crate) at: Places,
@@ -81,7 +82,7 @@ impl Segment {
     pub(crate) fn encode(
         mut header: FrameHeader,
         columns: &Columns,
-        summary: Option<&Summary>,
+        about: Option<(&Summary, &Details)>,
     ) -> Option<AlignedVec> {
         let room = columns.pages.len() + 4 * (columns.table.len() + columns.rows.len());
         let mut bytes = AlignedVec::with_capacity(COLUMNS + room + room / 256 + (1 << 14));
@@ -93,12 +94,16 @@ impl Segment {
         bytes.resize(padded(bytes.len(), 16), 0);
         bytes.extend_from_slice(&tree);
         bytes.resize(padded(bytes.len(), 16), 0);
-        if let Some(summary) = summary {
-            let start = bytes.len();
+        if let Some((summary, details)) = about {
             let summary = rkyv::to_bytes::<rancor::Error>(summary).ok()?;
-            bytes.extend_from_slice(&summary);
             header.summary_len = len64(summary.len());
-            header.summary_hash = xxh3_64(bytes.get(start..)?);
+            header.summary_hash = xxh3_64(&summary);
+            bytes.extend_from_slice(&summary);
+            bytes.resize(padded(bytes.len(), 16), 0);
+            let details = rkyv::to_bytes::<rancor::Error>(details).ok()?;
+            header.details_len = len64(details.len());
+            header.details_hash = xxh3_64(&details);
+            bytes.extend_from_slice(&details);
         } else {
             header.flags |= PART;
         }
@@ -126,8 +131,9 @@ impl Segment {
         }
         let columns_len = usize::try_from(header.columns_len).ok()?;
         let summary_len = usize::try_from(header.summary_len).ok()?;
+        let details_len = usize::try_from(header.details_len).ok()?;
         // A length that does not lie within the file is refused before anything is computed from it.
-        if columns_len > bytes.len() || summary_len > bytes.len() {
+        if columns_len.max(summary_len).max(details_len) > bytes.len() {
             return None;
         }
         let columns = COLUMNS..COLUMNS + columns_len;
@@ -135,7 +141,9 @@ impl Segment {
         let tree = tree_start..tree_start + blocks::tree_len(columns_len);
         let summary_start = padded(tree.end, 16);
         let summary = summary_start..summary_start + summary_len;
-        let end = padded(summary.end, ALIGN);
+        let details_start = padded(summary.end, 16);
+        let details = details_start..details_start + details_len;
+        let end = padded(details.end, ALIGN);
         if end > bytes.len()
             || xxh3_64(bytes.get(summary.clone())?) != header.summary_hash && !header.has(PART)
         {
@@ -146,6 +154,7 @@ impl Segment {
             columns: shifted(&columns, start),
             tree: shifted(&tree, start),
             summary: shifted(&summary, start),
+            details: shifted(&details, start),
             checked: Checked::new(columns_len),
             grid: Grid::new(format_of(header.format)?.has_lanes()),
             at: Places::default(),
@@ -302,6 +311,21 @@ impl Segment {
         let archived =
             rkyv::access::<ArchivedSummary, rancor::Error>(bytes).map_err(|_| Damaged)?;
         rkyv::deserialize::<Summary, rancor::Error>(archived).map_err(|_| Damaged)
+    }
+
+    /// The details, if the segment has them; checked here, since few ask for them.
+    pub(crate) fn details(&self) -> Result<Details, Damaged> {
+        let bytes = self
+            .backing
+            .as_slice()
+            .get(self.details.clone())
+            .unwrap_or_default();
+        if self.header.has(PART) || xxh3_64(bytes) != self.header.details_hash {
+            return Err(Damaged);
+        }
+        let archived =
+            rkyv::access::<ArchivedDetails, rancor::Error>(bytes).map_err(|_| Damaged)?;
+        rkyv::deserialize::<Details, rancor::Error>(archived).map_err(|_| Damaged)
     }
 
     /// Bytes of the frame that were read and checked so far.

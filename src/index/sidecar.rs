@@ -192,11 +192,7 @@ fn load(path: &Path, log: &LogFile, reading: Reading) -> Result<std::result::Res
     if anchors(log, header.log_end)? != (header.head_hash, header.tail_hash) {
         return Ok(Err(unusable("the log is another one than was indexed")));
     }
-    let index = Index {
-        format,
-        segments,
-        summary: Arc::new(summary),
-    };
+    let index = Index::new(format, segments, summary);
     let now = log.identity();
     let then = header.identity();
     let same_file = (now.device, now.inode) == (then.device, then.inode);

@@ -1,5 +1,6 @@
-//! What a sidecar knows of the session as a whole, decoded at open: header, facts, lanes, counts,
-//! reports. The last segment's summary speaks for all before it.
+//! What a sidecar knows of the session as a whole. The summary is decoded at open and small; the
+//! details grow with labels and reports, and are decoded when someone asks. Those of the last
+//! segment speak for all before it.
 
 use std::collections::BTreeMap;
 
@@ -41,8 +42,6 @@ pub(crate) struct Summary {
     pub(crate) lanes: Vec<LaneRow>,
     /// The names that the lane column numbers.
     pub(crate) lane_names: Vec<String>,
-    pub(crate) labels: BTreeMap<String, String>,
-    pub(crate) open: BTreeMap<String, Vec<String>>,
     pub(crate) message_count: u64,
     pub(crate) cached_tokens: i64,
     pub(crate) uncached_tokens: i64,
@@ -52,12 +51,9 @@ pub(crate) struct Summary {
     pub(crate) records: u64,
     /// Newlines in the range covered.
     pub(crate) lines: u64,
-    pub(crate) kinds: BTreeMap<String, u64>,
     pub(crate) last_seq: u64,
     pub(crate) updated: Option<i64>,
     pub(crate) first_message: Option<String>,
-    /// The first reports, by line.
-    pub(crate) reports: Vec<ReportRow>,
     /// How many there are of each code, in the order of `ReportCode::ALL`.
     pub(crate) report_counts: Vec<u64>,
 }
@@ -93,6 +89,27 @@ impl Summary {
             .unwrap_or(0)
     }
 
+    /// Counts reports.
+    pub(crate) fn count_reports(&mut self, counted: &[u64; 16]) {
+        self.report_counts.resize(ReportCode::ALL.len(), 0);
+        for (count, more) in self.report_counts.iter_mut().zip(counted) {
+            *count += more;
+        }
+    }
+}
+
+/// The part of it that few ask for.
+#[derive(Archive, Serialize, Deserialize, Clone, Debug, Default, PartialEq)]
+pub(crate) struct Details {
+    pub(crate) labels: BTreeMap<String, String>,
+    /// Operations that are open, by lane.
+    pub(crate) open: BTreeMap<String, Vec<String>>,
+    pub(crate) kinds: BTreeMap<String, u64>,
+    /// The first reports, by line.
+    reports: Vec<ReportRow>,
+}
+
+impl Details {
     pub(crate) fn reports(&self) -> Vec<Report> {
         let code = |number: u8| ReportCode::ALL.get(usize::from(number)).copied();
         self.reports
@@ -109,12 +126,8 @@ impl Summary {
             .collect()
     }
 
-    /// Adds reports: all are counted, the first ones by line kept.
-    pub(crate) fn add_reports(&mut self, mut new: Vec<Report>, counted: &[u64; 16]) {
-        self.report_counts.resize(ReportCode::ALL.len(), 0);
-        for (count, more) in self.report_counts.iter_mut().zip(counted) {
-            *count += more;
-        }
+    /// Adds reports of new lines; the first ones by line are kept.
+    pub(crate) fn add_reports(&mut self, mut new: Vec<Report>) {
         new.sort_by_key(|report| (report.line, report.code));
         let room = MAX_REPORTS.saturating_sub(self.reports.len());
         self.reports

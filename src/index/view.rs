@@ -2,14 +2,14 @@
 //! checked on the way: bounds, checksums, and ids against the log itself.
 
 use std::borrow::Cow;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use super::columns::{Flags, LOOK8, LOOK16, NONE, ROW_WIDTH};
 use super::frame::IRREGULAR;
 use super::ids::{self, Class};
 use super::pages::{Column, InPage};
 use super::segment::{Damaged, Segment};
-use super::summary::Summary;
+use super::summary::{Details, Summary};
 use crate::error::{Code, Error};
 use crate::format::Kind;
 use crate::json::{Document, Grammar, Json};
@@ -25,6 +25,7 @@ pub(crate) struct Index {
     pub(crate) format: Format,
     pub(crate) segments: Vec<Arc<Segment>>,
     pub(crate) summary: Arc<Summary>,
+    details: Arc<OnceLock<Arc<Details>>>,
 }
 
 /// Why an answer could not be given.
@@ -51,6 +52,32 @@ impl From<Error> for Trouble {
 pub(crate) type Answer<T> = std::result::Result<T, Trouble>;
 
 impl Index {
+    pub(crate) fn new(format: Format, segments: Vec<Arc<Segment>>, summary: Summary) -> Self {
+        Self {
+            format,
+            segments,
+            summary: Arc::new(summary),
+            details: Arc::default(),
+        }
+    }
+
+    /// The same index in other segments.
+    pub(crate) fn with_segments(&self, segments: Vec<Arc<Segment>>) -> Self {
+        Self {
+            segments,
+            ..self.clone()
+        }
+    }
+
+    /// What few ask for of the session as a whole.
+    pub(crate) fn details(&self) -> std::result::Result<Arc<Details>, Damaged> {
+        if let Some(details) = self.details.get() {
+            return Ok(Arc::clone(details));
+        }
+        let details = Arc::new(self.last().ok_or(Damaged)?.details()?);
+        Ok(Arc::clone(self.details.get_or_init(|| details)))
+    }
+
     fn last(&self) -> Option<&Segment> {
         self.segments.last().map(|segment| &**segment)
     }

@@ -40,14 +40,14 @@ pub struct SessionInfo {
 }
 
 impl SessionInfo {
-    pub(super) fn of(session: &Session) -> Self {
+    pub(super) fn of(session: &Session) -> Result<Self> {
         let path = session.log_path().to_owned();
-        let overview = session.overview();
+        let overview = session.overview()?;
         let modified = || {
             let time = std::fs::metadata(&path).ok()?.modified().ok()?;
             i64::try_from(time.duration_since(UNIX_EPOCH).ok()?.as_millis()).ok()
         };
-        Self {
+        Ok(Self {
             id: overview.session_id,
             format: overview.format,
             cwd: overview.cwd,
@@ -64,7 +64,7 @@ impl SessionInfo {
             bytes: overview.bytes,
             damaged: overview.report_count > 0,
             path,
-        }
+        })
     }
 }
 
@@ -121,8 +121,9 @@ impl Repository {
     pub fn list(&self) -> Result<Listing> {
         let mut listing = Listing::default();
         for path in self.logs(&mut listing.warnings)? {
-            match self.options.open(&path) {
-                Ok(session) => listing.sessions.push(SessionInfo::of(&session)),
+            let session = self.options.open(&path);
+            match session.and_then(|session| session.info()) {
+                Ok(info) => listing.sessions.push(info),
                 Err(error) => listing.warnings.push(error.at_path(&path)),
             }
         }

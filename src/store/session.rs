@@ -9,7 +9,7 @@ use serde::Serialize;
 use super::{Entry, IndexMode, Mutations, OpenOptions, SessionInfo, TreeNode, tree};
 use crate::error::{Code, Error, Result};
 use crate::index::{
-    Answer, Built, Class, How, Index, Loaded, Sidecar, Trouble, Why, build, extend,
+    Answer, Built, Class, Details, How, Index, Loaded, Sidecar, Trouble, Why, build, extend,
 };
 use crate::log::LogFile;
 use crate::model::{At, Format, Overview, ReportCode, Snapshot};
@@ -231,8 +231,11 @@ impl Session {
     }
 
     /// What a listing shows of the session.
-    #[must_use]
-    pub fn info(&self) -> SessionInfo {
+    ///
+    /// # Errors
+    ///
+    /// Only what reading the log may meet.
+    pub fn info(&self) -> Result<SessionInfo> {
         SessionInfo::of(self)
     }
 
@@ -247,56 +250,12 @@ impl Session {
     }
 
     /// What the session looks like from outside.
-    #[must_use]
-    pub fn overview(&self) -> Overview {
-        let state = self.state();
-        let (summary, format) = (&state.index.summary, state.index.format);
-        let lane_leaf = || {
-            summary
-                .lanes
-                .iter()
-                .find(|lane| lane.name == "main")
-                .and_then(|lane| lane.leaf.clone())
-        };
-        let header_updated = match format {
-            Format::CodebotV3 => None,
-            _ => summary.created,
-        };
-        Overview {
-            format,
-            session_id: summary.session_id.clone(),
-            cwd: summary.cwd.clone(),
-            created: summary.created,
-            parent: summary.parent.clone(),
-            name: match format {
-                Format::CodebotV3 if !summary.named => {
-                    summary.header_name.clone().filter(|name| !name.is_empty())
-                }
-                _ => summary.name.clone(),
-            },
-            leaf: if format.has_lanes() {
-                lane_leaf()
-            } else {
-                summary.last_entry.clone()
-            },
-            lanes: summary
-                .lanes
-                .iter()
-                .map(|lane| (lane.name.clone(), lane.leaf.clone()))
-                .collect(),
-            labels: summary.labels.clone(),
-            open_operations: summary.open.clone(),
-            stats: summary.stats(),
-            entries: summary.entries,
-            records: summary.records,
-            lines: summary.lines,
-            bytes: state.log.len(),
-            kinds: summary.kinds.clone(),
-            updated: summary.updated.or(header_updated),
-            first_message: summary.first_message.clone(),
-            reports: summary.reports(),
-            report_count: summary.report_count(),
-        }
+    ///
+    /// # Errors
+    ///
+    /// Only what reading the log may meet.
+    pub fn overview(&self) -> Result<Overview> {
+        self.answer(|source| Ok(overview(source, &*source.index.details()?)))
     }
 
     /// Takes in what was appended since, or the new file if the log was replaced. True if anything changed.
@@ -346,6 +305,56 @@ impl Session {
     }
 }
 
+fn overview(source: Source<'_>, details: &Details) -> Overview {
+    let (summary, format) = (&source.index.summary, source.index.format);
+    let lane_leaf = || {
+        summary
+            .lanes
+            .iter()
+            .find(|lane| lane.name == "main")
+            .and_then(|lane| lane.leaf.clone())
+    };
+    let header_updated = match format {
+        Format::CodebotV3 => None,
+        _ => summary.created,
+    };
+    Overview {
+        format,
+        session_id: summary.session_id.clone(),
+        cwd: summary.cwd.clone(),
+        created: summary.created,
+        parent: summary.parent.clone(),
+        name: match format {
+            Format::CodebotV3 if !summary.named => {
+                summary.header_name.clone().filter(|name| !name.is_empty())
+            }
+            _ => summary.name.clone(),
+        },
+        leaf: if format.has_lanes() {
+            lane_leaf()
+        } else {
+            summary.last_entry.clone()
+        },
+        lanes: summary
+            .lanes
+            .iter()
+            .map(|lane| (lane.name.clone(), lane.leaf.clone()))
+            .collect(),
+        labels: details.labels.clone(),
+        open_operations: details.open.clone(),
+        stats: summary.stats(),
+        entries: summary.entries,
+        records: summary.records,
+        lines: summary.lines,
+        bytes: source.log.len(),
+        kinds: details.kinds.clone(),
+        updated: summary.updated.or(header_updated),
+        first_message: summary.first_message.clone(),
+        reports: details.reports(),
+        report_count: summary.report_count(),
+    }
+}
+
 /// The options as a build wants them.
 pub(super) fn how<'p>(
     options: &OpenOptions,
@@ -392,6 +401,10 @@ impl State {
         }
         let sidecar = Sidecar::of(path, options.index_dir.as_deref());
         let why = match sidecar.load(&log, options.reading)? {
+            // Who wants to know of every damaged line needs the list of them.
+            Ok(loaded) if options.strict && loaded.index.details().is_err() => {
+                Why::Unusable("it is damaged".to_owned())
+            }
             Ok(loaded) => match extend(&log, &loaded.index, how) {
                 Ok(Some(built)) => {
                     return Ok(Self::extended(log, options, &sidecar, &loaded, built));
@@ -443,11 +456,7 @@ impl State {
         let Ok(summary) = last.summary() else {
             return Ok(None);
         };
-        let index = Index {
-            format: old.index.format,
-            segments: segments.to_vec(),
-            summary: Arc::new(summary),
-        };
+        let index = Index::new(old.index.format, segments.to_vec(), summary);
         let built = match extend(log, &index, how) {
             Ok(Some(built)) => built,
             Ok(None) | Err(Trouble::Index) => return Ok(None),
@@ -615,7 +624,8 @@ impl State {
         if refused == 0 {
             return Ok(self);
         }
-        let first = summary
+        let details = self.index.details().unwrap_or_default();
+        let first = details
             .reports()
             .into_iter()
             .find(|report| !allowed(report.code));
@@ -669,11 +679,6 @@ impl Built {
             .segments
             .get(..self.whole)
             .filter(|segments| !segments.is_empty())?;
-        let summary = Arc::clone(&self.index.summary);
-        Some(Index {
-            format: self.index.format,
-            segments: segments.to_vec(),
-            summary,
-        })
+        Some(self.index.with_segments(segments.to_vec()))
     }
 }

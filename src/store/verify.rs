@@ -77,7 +77,7 @@ pub(super) fn run(path: &Path, options: &OpenOptions) -> Result<Verification> {
         entries: u64::from(built.index.slots()),
         leaves: 0,
         index_checked: false,
-        reports: summary.reports(),
+        reports: built.index.details().unwrap_or_default().reports(),
         report_count: summary.report_count(),
         problems: Vec::new(),
         problem_count: 0,

@@ -24,7 +24,7 @@ pub fn compare(path: &Path, options: &OpenOptions, salvage: bool) -> Result<(), 
         (naive, indexed) => Err(format!(
             "naive {:?}, indexed {:?}",
             naive.map(|replay| replay.overview()),
-            indexed.map(|session| session.overview())
+            indexed.and_then(|session| session.overview())
         )),
     }
 }
@@ -34,7 +34,7 @@ pub fn compare_answers(replay: &Replay, session: &Session) -> Result<(), String>
     same(
         "overview",
         &plain(replay.overview()),
-        &plain(session.overview()),
+        &plain(session.overview().map_err(|e| e.to_string())?),
     )?;
     let ids = replay.entry_ids();
     let tree: Vec<String> = session
