@@ -8,7 +8,7 @@ mod support;
 
 use std::fs::File;
 use std::hint::black_box;
-use std::os::unix::fs::FileExt;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -81,14 +81,14 @@ fn snapshot(path: &Path) -> Snapshot {
 fn floor(paths: [&Path; 2]) -> u8 {
     let mut read = 0;
     for path in paths {
-        let file = File::open(path).expect("readable");
+        let mut file = File::open(path).expect("readable");
         let len = usize::try_from(file.metadata().expect("metadata").len()).expect("fits");
         let map = MmapOptions::new()
             .len(len)
             .map_raw_read_only(&file)
             .expect("mapped");
         let mut block = [0; 4096];
-        file.read_exact_at(&mut block, 0).expect("read");
+        file.read_exact(&mut block).expect("read");
         read ^= block[0] ^ u8::try_from(map.len() % 251).unwrap_or(0);
     }
     read

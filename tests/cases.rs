@@ -1,19 +1,19 @@
 //! Every handed case is answered as it says, whatever state the index is in.
 
+#[path = "support/agree.rs"]
 #[allow(dead_code, reason = "only a part of it is used here")]
-mod support {
-    pub mod agree;
-    pub mod disk;
-}
+mod agree;
+#[path = "support/disk.rs"]
+mod disk;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use disk::{Disk, always, sidecar_of};
 use leaflog::{At, IndexMode, Messages, OpenOptions, Overview, Reading, Session};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
-use support::disk::{Disk, always, sidecar_of};
 
 const FOLDER: &str = "tests/cases";
 /// A case that opens, for a sidecar that belongs to another log than any other case's.
@@ -155,11 +155,7 @@ impl Differences<'_> {
                 return self.want("snapshot", json!(error.to_string()), &json!("no error"));
             }
         };
-        self.want(
-            "messages",
-            texts(&snapshot.messages),
-            &expected["messages"],
-        );
+        self.want("messages", texts(&snapshot.messages), &expected["messages"]);
         let goal: Option<Value> = snapshot
             .goal
             .as_deref()
@@ -362,13 +358,7 @@ fn a_sidecar_answers_every_case_when_it_is_written_and_when_it_is_fresh() {
         let mut list = check(case, disk, "written", &options, &remove);
         list.extend(check(case, disk, "fresh", &options, &|| {}));
         let automatic = by_both_readings(&OpenOptions::new());
-        list.extend(check(
-            case,
-            disk,
-            "fresh, automatic",
-            &automatic,
-            &|| {},
-        ));
+        list.extend(check(case, disk, "fresh, automatic", &automatic, &|| {}));
         list
     });
 }

@@ -2,19 +2,19 @@
 //! log cut at every length, a log that grows byte by byte. The answers are always those of the
 //! naive replay.
 
+#[path = "support/agree.rs"]
 #[allow(dead_code, reason = "only a part of it is used here")]
-mod support {
-    pub mod agree;
-    pub mod disk;
-}
+mod agree;
+#[path = "support/disk.rs"]
+mod disk;
 
 use std::collections::BTreeSet;
 use std::fs;
 
+use disk::{Disk, done};
 use leaflog::generate::Shape;
 use leaflog::naive::{ReadOptions, Replay};
 use leaflog::{At, Code, Format, IndexState, OpenOptions, Overview, Reading, Session, Snapshot};
-use support::disk::{Disk, done};
 
 /// Debug builds are some ten times slower and try every tenth place.
 const STEP: usize = if cfg!(debug_assertions) { 10 } else { 1 };

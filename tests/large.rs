@@ -1,22 +1,22 @@
 //! Logs that are large in one way: many entries, a huge line, deep nesting, endless damage.
 
+#[path = "support/agree.rs"]
 #[allow(dead_code, reason = "only a part of it is used here")]
-mod support {
-    pub mod agree;
-    pub mod disk;
-}
+mod agree;
+#[path = "support/disk.rs"]
+mod disk;
 
 use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use disk::{Disk, always, assert_right, done};
 use leaflog::generate::Shape;
 use leaflog::naive::{ReadOptions, Replay};
 use leaflog::{
     At, Format, IndexState, MAX_REPORTS, OpenOptions, Overview, Reading, ReportCode, Session,
 };
-use support::disk::{Disk, always, assert_right, done};
 use tempfile::TempDir;
 
 /// Entries of the chain, in every build.

@@ -73,9 +73,10 @@ fn codebot(id: &str, minute: u32, text: &str) -> String {
 
 /// A session of pi v3 with one message.
 fn pi(id: &str, cwd: &str, minute: u32, text: &str) -> String {
+    let time = 1_784_019_600_000 + 60_000 * u64::from(minute);
     format!(
         r#"{{"type":"session","version":3,"id":"{id}","timestamp":"2026-07-14T08:00:00.000Z","cwd":"{cwd}"}}
-{{"type":"message","id":"00000001","parentId":null,"timestamp":"2026-07-14T09:{minute:02}:00.000Z","message":{{"role":"user","content":"{text}","timestamp":1784019600000}}}}
+{{"type":"message","id":"00000001","parentId":null,"timestamp":"2026-07-14T09:{minute:02}:00.000Z","message":{{"role":"user","content":"{text}","timestamp":{time}}}}}
 "#
     )
 }
@@ -186,7 +187,8 @@ fn a_name_is_the_title_and_the_first_message_stands_in_for_it() {
         .iter()
         .map(|info| (info.name.as_deref(), info.title.as_deref()))
         .collect();
-    let cut = long.chars().take(80).collect::<String>();
+    let cut = long.chars().take(77).chain("...".chars());
+    let cut = cut.collect::<String>();
     assert_eq!(
         shown,
         [
@@ -323,7 +325,7 @@ fn files_that_are_no_sessions_are_warnings_and_others_are_passed_over() {
         codebot("v", 1, "x").replace("\"version\":3", "\"version\":99"),
     );
     folder.add("6_nul.jsonl", vec![0; 10_000]);
-    folder.add("1_a.jsonl.idx", b"junk");
+    fs::write(folder.path("1_a.jsonl.idx"), b"junk").expect("written");
     folder.add("1_a.jsonl.bak", codebot("bak", 2, "x"));
     folder.add("notes.txt", b"x");
     folder.add("JSONL", b"x");

@@ -247,19 +247,24 @@ impl Layout<'_> {
         let mut frames = Vec::new();
         let slots = self.draft.slots();
         let mut from = 0;
-        let mut log_start = self.start;
+        let mut rows_done = 0;
+        let mut log_start = self.base_of(0, self.start);
         loop {
             let to = self.cut(from, log_start);
             let last = to == slots;
             let next_start = self.draft.start.get(to).copied().unwrap_or(self.end);
             let mut columns = self.columns(from..to, log_start).ok_or(Damaged)?;
-            if from == 0 {
-                columns.rows = self.links.rows.as_flattened().to_vec();
-                header.rows = len64(self.links.rows.len());
+            // A slot makes one row at the most, so there is room for as many as there are slots.
+            let rows = self.links.rows.get(rows_done..).unwrap_or_default();
+            let rows = if last {
+                rows
             } else {
-                header.first_row += header.rows;
-                header.rows = 0;
-            }
+                rows.get(..to - from).unwrap_or(rows)
+            };
+            columns.rows = rows.as_flattened().to_vec();
+            header.first_row += header.rows;
+            header.rows = len64(rows.len());
+            rows_done += rows.len();
             if last {
                 columns.wanted = std::mem::take(&mut self.links.wanted);
                 columns.hash_end.push(self.end);
@@ -279,7 +284,16 @@ impl Layout<'_> {
                 return Ok(frames);
             }
             from = to;
-            log_start = next_start;
+            log_start = self.base_of(from, next_start);
+        }
+    }
+
+    /// What the starts of a segment's objects are counted from: where its range of the log starts,
+    /// or its first object if that is too far behind.
+    fn base_of(&self, from: usize, range_start: u64) -> u64 {
+        match self.draft.start.get(from) {
+            Some(&first) if first - range_start > u64::from(u32::MAX) => first,
+            _ => range_start,
         }
     }
 
@@ -288,8 +302,7 @@ impl Layout<'_> {
         let most = self.draft.slots().min(from + MOST_SLOTS);
         let starts = self.draft.start.get(from..most).unwrap_or_default();
         let fitting = starts.partition_point(|start| start - log_start <= u64::from(u32::MAX));
-        // Also a first object that starts late has to go somewhere: log_start is then its own.
-        from + fitting.max(usize::from(!starts.is_empty()))
+        from + fitting
     }
 
     fn columns(&mut self, range: std::ops::Range<usize>, log_start: u64) -> Option<Columns> {

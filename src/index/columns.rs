@@ -1,5 +1,5 @@
-//! What the index remembers of each line: one array a property, in memory while building and in
-//! an rkyv archive afterwards. The tables of `docs/design.md` and this file say the same.
+//! What is archived of a segment, and the bits and numbers in it. The tables of `docs/design.md` and
+//! this file say the same.
 
 use rkyv::{Archive, Serialize};
 
@@ -11,7 +11,7 @@ pub(crate) const NONE: u32 = u32::MAX;
 /// Fields of a state row: the entries that set each part of the state, and the root of the path.
 pub(crate) const ROW_WIDTH: usize = State::COUNT + 1;
 
-/// The place of the root in a state row; [`NONE`] if the path runs into a cycle.
+/// The place of the root in a state row. Entries whose path runs into a cycle have no row.
 pub(crate) const ROOT: usize = State::COUNT;
 
 /// A `u16` or `u8` that says: too large to stand here, look at the line.
@@ -104,7 +104,8 @@ pub(crate) struct Columns {
     /// Where the sequence does not simply count on: slots, and their `seq` (pi v4).
     pub(crate) seq_slot: Vec<u32>,
     pub(crate) seq: Vec<u64>,
-    /// Ends of ranges of the log, from the segment's log start on, and the hashes of their bytes.
+    /// Ends of ranges of the log, each starting where the one before ends, and the hashes of their
+    /// bytes. None in a part: the frame that it belongs to speaks for it.
     pub(crate) hash_end: Vec<u64>,
     pub(crate) hash: Vec<u64>,
     /// Hashes of ids that lines of the log so far name and no entry has, ascending.

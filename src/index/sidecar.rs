@@ -247,12 +247,7 @@ fn chain(backing: &Backing) -> Vec<Arc<Segment>> {
     while let Some(segment) = Segment::decode(backing.clone(), at) {
         let header = &segment.header;
         let follows = match segments.last() {
-            None => {
-                header.before == 0
-                    && header.first_slot == 0
-                    && header.first_row == 0
-                    && header.log_start == 0
-            }
+            None => header.before == 0 && header.first_slot == 0 && header.first_row == 0,
             Some(last) => {
                 header.before == last.header_hash
                     && header.seed == last.header.seed

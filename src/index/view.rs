@@ -65,6 +65,7 @@ impl Index {
     pub(crate) fn with_segments(&self, segments: Vec<Arc<Segment>>) -> Self {
         Self {
             segments,
+            details: Arc::default(),
             ..self.clone()
         }
     }

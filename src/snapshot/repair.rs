@@ -23,40 +23,60 @@ struct Call {
     raw: String,
 }
 
+/// What a message has to do with tools.
+enum Part {
+    Nothing,
+    Calls(Vec<Call>),
+    /// A tool message: the call that it answers, if it names one.
+    Answer(Option<String>),
+}
+
 /// The messages with missing tool results added and stray ones dropped.
 pub(super) fn repair(items: &[Item<'_>]) -> Messages {
     let bytes = items.iter().map(|item| item.json.len()).sum();
     let mut messages = Messages::with_capacity(items.len(), bytes);
-    let calls: Vec<Vec<Call>> = items.iter().map(calls_of).collect();
-    let known: AHashSet<&str> = calls
+    let parts: Vec<Part> = items.iter().map(part_of).collect();
+    let known: AHashSet<&str> = parts
         .iter()
+        .filter_map(|part| match part {
+            Part::Calls(calls) => Some(calls),
+            _ => None,
+        })
         .flatten()
         .map(|call| call.id.as_str())
         .collect();
-    // The answers of the run of tool messages that is being looked at, and where that run ends.
-    for (number, item) in items.iter().enumerate() {
-        if item.role == Role::Tool
-            && answer_of(item).is_some_and(|answer| !known.contains(answer.as_str()))
+    for (number, (item, part)) in items.iter().zip(&parts).enumerate() {
+        if let Part::Answer(Some(answer)) = part
+            && !known.contains(answer.as_str())
         {
             continue;
         }
         messages.push(&lossy(&item.json));
-        let Some(calls) = calls.get(number).filter(|calls| !calls.is_empty()) else {
+        let Part::Calls(calls) = part else {
             continue;
         };
-        let run = items
-            .iter()
-            .skip(number + 1)
-            .take_while(|next| next.role == Role::Tool);
-        let mut answered: AHashSet<String> = run.filter_map(answer_of).collect();
+        // The run of tool messages right behind the calls.
+        let run = parts.iter().skip(number + 1).map_while(|next| match next {
+            Part::Answer(answer) => Some(answer.as_deref()),
+            _ => None,
+        });
+        let mut answered: AHashSet<&str> = run.flatten().collect();
         for call in calls {
             // A call that comes twice is answered once.
-            if answered.insert(call.id.clone()) {
+            if answered.insert(&call.id) {
                 messages.push(&missing_result(&call.raw));
             }
         }
     }
     messages
+}
+
+fn part_of(item: &Item<'_>) -> Part {
+    match item.role {
+        Role::Tool => Part::Answer(answer_of(item)),
+        Role::Assistant if item.calls_tools => Part::Calls(calls_of(item)),
+        _ => Part::Nothing,
+    }
 }
 
 fn missing_result(id: &str) -> String {
@@ -67,9 +87,6 @@ fn missing_result(id: &str) -> String {
 }
 
 fn calls_of(item: &Item<'_>) -> Vec<Call> {
-    if item.role != Role::Assistant || !item.calls_tools {
-        return Vec::new();
-    }
     let Ok(document) = Grammar::parse(&item.json) else {
         return Vec::new();
     };

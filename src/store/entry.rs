@@ -106,11 +106,47 @@ impl Entry {
                 "expected at most {DEEPEST} levels of nesting, found {depth}; its bytes are intact"
             )));
         }
-        serde_json::from_str(&self.text()).map_err(|error| bad(error.to_string()))
+        let text = self.text();
+        let mut deserializer = serde_json::Deserializer::from_str(&text);
+        // The limit was checked above; serde_json's own is lower.
+        deserializer.disable_recursion_limit();
+        T::deserialize(&mut deserializer).map_err(|error| bad(error.to_string()))
     }
 }
 
 /// Whether a slot counts: no later line has its id.
 pub(super) fn counts(source: Source<'_>, slot: Slot) -> Answer<bool> {
     Ok(!source.index.flags(slot)?.has(Flags::OVERRIDDEN))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{DEEPEST, Entry};
+
+    fn nested(depth: usize) -> Entry {
+        let mut bytes = b"{\"a\":".to_vec();
+        bytes.extend(std::iter::repeat_n(b'[', depth - 1));
+        bytes.extend(std::iter::repeat_n(b']', depth - 1));
+        bytes.push(b'}');
+        Entry {
+            id: "a".to_owned(),
+            parent: None,
+            kind: "message".to_owned(),
+            time: None,
+            lane: None,
+            seq: None,
+            offset: 0,
+            bytes,
+        }
+    }
+
+    #[test]
+    fn payloads_decode_down_to_the_limit_and_fail_with_a_reason_below_it() {
+        assert!(nested(DEEPEST).decode::<serde_json::Value>().is_ok());
+        let error = nested(DEEPEST + 1)
+            .decode::<serde_json::Value>()
+            .unwrap_err();
+        assert_eq!(error.code(), crate::Code::InvalidPayload);
+        assert!(error.message().contains("1025"), "{error}");
+    }
 }

@@ -10,6 +10,7 @@ use super::{Entry, IndexMode, Mutations, OpenOptions, SessionInfo, TreeNode, tre
 use crate::error::{Code, Error, Result};
 use crate::index::{
     Answer, Built, Class, Details, How, Index, Loaded, Sidecar, Trouble, Why, build, extend,
+    same_bytes,
 };
 use crate::log::LogFile;
 use crate::model::{At, Format, Overview, ReportCode, Snapshot};
@@ -441,22 +442,25 @@ impl State {
     ) -> Result<Option<(Index, usize, IndexStatus)>> {
         let (now, then) = (log.identity(), old.log.identity());
         let same_file = (now.device, now.inode) == (then.device, then.inode);
-        let changed_in_place = log.len() == old.log.len() && now.modified != then.modified;
         let segments = old.index.segments.get(..old.whole).unwrap_or_default();
         let Some(last) = segments.last() else {
             return Ok(None);
         };
-        if !same_file
-            || changed_in_place
-            || log.len() < old.log.len()
-            || !last.anchors_match(log)?
-        {
+        // As in loading a sidecar: a time that proves nothing, or another one without any growth, is
+        // a reason to look closely.
+        let vouched = last.header.identity().modified;
+        let grew = log.len() > old.log.len();
+        let suspicious = vouched == 0 || (!grew && now.modified != then.modified);
+        if !same_file || log.len() < old.log.len() || !last.anchors_match(log)? {
             return Ok(None);
         }
         let Ok(summary) = last.summary() else {
             return Ok(None);
         };
         let index = Index::new(old.index.format, segments.to_vec(), summary);
+        if suspicious && !matches!(same_bytes(&index, log)?, Ok(true)) {
+            return Ok(None);
+        }
         let built = match extend(log, &index, how) {
             Ok(Some(built)) => built,
             Ok(None) | Err(Trouble::Index) => return Ok(None),

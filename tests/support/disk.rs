@@ -1,6 +1,8 @@
 //! A log on disk that tests grow, rewrite and damage, each change with a time of its own, so that
 //! the file system's clock never hides one.
 
+#![allow(dead_code, reason = "each test program uses a part of it")]
+
 use std::fs::{self, File};
 use std::io::Write;
 use std::path::{Path, PathBuf};
