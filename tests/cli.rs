@@ -578,7 +578,7 @@ fn failures_are_objects_where_json_is_asked_for() {
 fn strict_refusals_carry_line_and_offset() {
     let place = Place::new();
     let file = place.case("bad-line-mid-codebot");
-    for command in ["info", "snapshot", "path", "log", "tree", "verify", "index"] {
+    for command in ["info", "snapshot", "path", "log", "tree", "index"] {
         let error = error(&[command, &file, "--strict", "--json"]);
         assert_eq!(error["code"], "invalid_entry", "{command}");
         assert_eq!(
@@ -911,7 +911,7 @@ fn demo_compares_both_ways_and_leaves_nothing_behind() {
         keys(&measured),
         sorted(
             "entries log_bytes replay_ms index_build_ms index_bytes resume_ms ratio \
-             live_messages live_message_bytes path"
+             live_messages live_message_bytes log_bytes_read index_bytes_read path"
         )
     );
     let live = measured["live_messages"].as_u64().unwrap();

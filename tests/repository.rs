@@ -413,8 +413,8 @@ fn a_folder_that_cannot_be_read_is_a_warning() {
         let mode = fs::Permissions::from_mode(mode);
         fs::set_permissions(folder.path(name), mode).expect("a mode");
     };
-    mode("closed", 0);
-    mode("3_c.jsonl", 0);
+    mode("closed", 0o000);
+    mode("3_c.jsonl", 0o000);
     let is_open = fs::read_dir(folder.path("closed")).is_ok();
     let listing = folder.repository().list().expect("a listing");
     mode("closed", 0o700);

@@ -185,7 +185,7 @@ fn finish(
     } else {
         0
     };
-    header.set_identity(vouched_identity(log));
+    header.set_identity(vouched_identity(log), log.len());
     (header.head_hash, header.tail_hash) =
         anchors(log, end).map_err(|e| Stop::Trouble(e.into()))?;
     header.before = segments.last().map_or(0, |last| last.header_hash);

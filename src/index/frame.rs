@@ -52,6 +52,8 @@ pub(crate) struct FrameHeader {
     pub(crate) device: u64,
     pub(crate) inode: u64,
     pub(crate) modified: u64,
+    /// Length of the whole log when its identity was read, an unfinished last line included.
+    pub(crate) log_len: u64,
     /// The hash of the header of the frame before, 0 for the first.
     pub(crate) before: u64,
 }
@@ -102,12 +104,12 @@ impl FrameHeader {
         Some((header, hash))
     }
 
-    fn words(mut self) -> [u64; 19] {
+    fn words(mut self) -> [u64; 20] {
         self.words_mut().map(|word| *word)
     }
 
     /// The 64-bit fields in their order on disk.
-    fn words_mut(&mut self) -> [&mut u64; 19] {
+    fn words_mut(&mut self) -> [&mut u64; 20] {
         [
             &mut self.log_start,
             &mut self.log_end,
@@ -127,6 +129,7 @@ impl FrameHeader {
             &mut self.device,
             &mut self.inode,
             &mut self.modified,
+            &mut self.log_len,
             &mut self.before,
         ]
     }
@@ -143,7 +146,8 @@ impl FrameHeader {
         }
     }
 
-    pub(crate) fn set_identity(&mut self, identity: Identity) {
+    pub(crate) fn set_identity(&mut self, identity: Identity, log_len: u64) {
+        self.log_len = log_len;
         self.device = identity.device;
         self.inode = identity.inode;
         self.modified = identity.modified;
@@ -199,7 +203,7 @@ mod tests {
     #[test]
     fn fields_fill_the_header_as_the_table_states() {
         let words = FrameHeader::default().words().len();
-        assert_eq!(8 + 4 * 4 + 8 * words + 72 + 8, HEADER);
+        assert_eq!(8 + 4 * 4 + 8 * words + 64 + 8, HEADER);
     }
 
     #[test]

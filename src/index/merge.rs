@@ -12,10 +12,22 @@ use super::view::Index;
 /// Segments are merged when there are more than this.
 pub(crate) const MOST_SEGMENTS: usize = 32;
 
-/// The same index with as few segments as their limits allow.
+/// The same index with its last, small segments made into one. Large ones stay as they are: each
+/// is more than twice as large as all behind it, so there are few of them, and an entry is copied
+/// only as often as the index doubles.
 pub(crate) fn merge(index: &Index) -> Result<Index, Damaged> {
-    let mut merged: Vec<Arc<Segment>> = Vec::new();
-    let mut rest = index.segments.as_slice();
+    let mut small = 0;
+    let mut slots = 0;
+    for segment in index.segments.iter().rev() {
+        if small > 0 && segment.header.slots > 2 * slots.max(1) {
+            break;
+        }
+        small += 1;
+        slots += segment.header.slots;
+    }
+    let large = index.segments.len().saturating_sub(small);
+    let (kept, mut rest) = index.segments.split_at_checked(large).ok_or(Damaged)?;
+    let mut merged = kept.to_vec();
     while let Some((first, _)) = rest.split_first() {
         let fits = |segment: &&Arc<Segment>| {
             let span = segment.header.log_end - first.header.log_start;

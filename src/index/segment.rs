@@ -226,6 +226,15 @@ impl Segment {
         }
     }
 
+    /// Checks all columns, and the details.
+    pub(crate) fn check_all(&self) -> Result<(), Damaged> {
+        self.check(0..self.columns.len())?;
+        if self.header.has(PART) {
+            return Ok(());
+        }
+        self.details().map(|_| ())
+    }
+
     /// A slot of the segment, by its number in it.
     #[inline]
     pub(crate) fn slot(&self, local: usize) -> Result<InPage<'_>, Damaged> {

@@ -19,8 +19,9 @@ use super::view::Index;
 use crate::error::Result;
 use crate::log::{Identity, LogFile, Map, Reading, open_regular, read_exact_at};
 
-/// A log this small is hashed whole at open when its time of change proves nothing.
-const SMALL: u64 = 16 << 20;
+/// A log this small is hashed whole whenever its time of change differs or proves nothing: that
+/// takes a fraction of a millisecond.
+pub(crate) const SMALL: u64 = 4 << 20;
 /// A log changed this shortly before it was indexed may change again without its time showing it.
 const RACY_NANOS: u64 = 50_000_000;
 
@@ -128,7 +129,7 @@ fn frames_of(index: &Index, log: &LogFile) -> Option<Vec<u8>> {
     for segment in &index.segments {
         let mut header = segment.header;
         header.before = before;
-        header.set_identity(vouched_identity(log));
+        header.set_identity(vouched_identity(log), log.len());
         let start = bytes.len();
         bytes.extend_from_slice(segment.frame_bytes());
         let head = header.to_bytes();
@@ -193,13 +194,7 @@ fn load(path: &Path, log: &LogFile, reading: Reading) -> Result<std::result::Res
         return Ok(Err(unusable("the log is another one than was indexed")));
     }
     let index = Index::new(format, segments, summary);
-    let now = log.identity();
-    let then = header.identity();
-    let same_file = (now.device, now.inode) == (then.device, then.inode);
-    // A file that grew has a new time of course; else a new time or another file is a reason to
-    // look closely, as is a time that proves nothing.
-    let grew = log.len() > header.log_end;
-    let suspicious = !same_file || (now.modified != then.modified && (!grew || then.modified == 0));
+    let suspicious = is_suspicious(log, &header);
     if suspicious {
         match same_bytes(&index, log)? {
             Ok(true) => {}
@@ -218,6 +213,18 @@ fn load(path: &Path, log: &LogFile, reading: Reading) -> Result<std::result::Res
         file_len,
         vouched: suspicious,
     }))
+}
+
+/// Whether the anchors are not enough to believe that a log still has the bytes that were indexed:
+/// it is another file, or it was written since without having grown, or its time of change proves
+/// nothing. A small log is looked at closely in any case of doubt; of a large one that was only
+/// appended to, as far as can be seen, the anchors are believed.
+pub(crate) fn is_suspicious(log: &LogFile, header: &FrameHeader) -> bool {
+    let (now, then) = (log.identity(), header.identity());
+    let same_file = (now.device, now.inode) == (then.device, then.inode);
+    let written = now.modified != then.modified;
+    let grew = log.len() > header.log_len;
+    !same_file || (written && (!grew || then.modified == 0 || log.len() <= SMALL))
 }
 
 fn unusable(reason: &str) -> Why {

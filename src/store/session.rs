@@ -9,8 +9,8 @@ use serde::Serialize;
 use super::{Entry, IndexMode, Mutations, OpenOptions, SessionInfo, TreeNode, tree};
 use crate::error::{Code, Error, Result};
 use crate::index::{
-    Answer, Built, Class, Details, How, Index, Loaded, Sidecar, Trouble, Why, build, extend,
-    same_bytes,
+    Answer, Built, Class, Details, How, Index, Loaded, MOST_SEGMENTS, Sidecar, Trouble, Why, build,
+    extend, is_suspicious, merge, same_bytes,
 };
 use crate::log::LogFile;
 use crate::model::{At, Format, Overview, ReportCode, Snapshot};
@@ -268,8 +268,17 @@ impl Session {
         let old = self.state();
         let new = State::open(&self.path, &self.options, Some(&old))?;
         let changed = new.log.len() != old.log.len() || new.log.identity() != old.log.identity();
-        *self.state.write() = Arc::new(new);
+        self.replace(&old, Arc::new(new));
         Ok(changed)
+    }
+
+    /// Takes a new state on in place of an old one. If another thread has replaced the old one
+    /// meanwhile, the one that reaches further stays.
+    fn replace(&self, old: &Arc<State>, new: Arc<State>) {
+        let mut state = self.state.write();
+        if Arc::ptr_eq(&state, old) || new.log.len() >= state.log.len() {
+            *state = new;
+        }
     }
 
     fn state(&self) -> Arc<State> {
@@ -289,8 +298,9 @@ impl Session {
             Err(Trouble::Index) => {}
         }
         let reason = "the index did not match the log where it was used";
+        let old = state;
         let state = Arc::new(State::rebuild(&self.path, &self.options, reason)?);
-        *self.state.write() = Arc::clone(&state);
+        self.replace(&old, Arc::clone(&state));
         ask(Source {
             index: &state.index,
             log: &state.log,
@@ -440,25 +450,18 @@ impl State {
         how: How<'_>,
         old: &Self,
     ) -> Result<Option<(Index, usize, IndexStatus)>> {
-        let (now, then) = (log.identity(), old.log.identity());
-        let same_file = (now.device, now.inode) == (then.device, then.inode);
         let segments = old.index.segments.get(..old.whole).unwrap_or_default();
         let Some(last) = segments.last() else {
             return Ok(None);
         };
-        // As in loading a sidecar: a time that proves nothing, or another one without any growth, is
-        // a reason to look closely.
-        let vouched = last.header.identity().modified;
-        let grew = log.len() > old.log.len();
-        let suspicious = vouched == 0 || (!grew && now.modified != then.modified);
-        if !same_file || log.len() < old.log.len() || !last.anchors_match(log)? {
+        if log.len() < old.log.len() || !last.anchors_match(log)? {
             return Ok(None);
         }
         let Ok(summary) = last.summary() else {
             return Ok(None);
         };
         let index = Index::new(old.index.format, segments.to_vec(), summary);
-        if suspicious && !matches!(same_bytes(&index, log)?, Ok(true)) {
+        if is_suspicious(log, &last.header) && !matches!(same_bytes(&index, log)?, Ok(true)) {
             return Ok(None);
         }
         let built = match extend(log, &index, how) {
@@ -466,6 +469,7 @@ impl State {
             Ok(None) | Err(Trouble::Index) => return Ok(None),
             Err(Trouble::Log(error)) => return Err(error),
         };
+        let built = built.merged();
         let grew = built.lines > 0;
         let status = IndexStatus {
             state: if grew && old.status.state == IndexState::Fresh {
@@ -581,7 +585,7 @@ impl State {
         let has_new = built.whole > loaded.index.segments.len();
         let asked = options.index == IndexMode::Always;
         let mut path = Some(loaded.path.clone());
-        if (has_new && (asked || is_much)) || loaded.vouched {
+        if (has_new && (asked || is_much)) || (loaded.vouched && !has_new) {
             let added = built
                 .whole_index()
                 .is_some_and(|index| sidecar.add(loaded, &index, &log));
@@ -676,6 +680,21 @@ pub(super) fn with_progress<T>(
 }
 
 impl Built {
+    /// With few segments, for sessions that are refreshed often. An index that cannot be merged is
+    /// damaged, which the next answer notices.
+    fn merged(mut self) -> Self {
+        if let Some(whole) = self
+            .whole_index()
+            .filter(|whole| whole.segments.len() > MOST_SEGMENTS)
+            && let Ok(merged) = merge(&whole)
+        {
+            let count = merged.segments.len();
+            self.index.segments.splice(..self.whole, merged.segments);
+            self.whole = count;
+        }
+        self
+    }
+
     /// The part of the index that covers whole lines, if there is one.
     fn whole_index(&self) -> Option<Index> {
         let segments = self

@@ -9,7 +9,8 @@ use super::session::with_progress;
 use super::{IndexMode, OpenOptions};
 use crate::error::Result;
 use crate::index::{
-    Answer, Class, Index, ROW_WIDTH, Sidecar, Slot, Trouble, Why, build, class_of, same_bytes,
+    Answer, Class, Flags, Index, ROW_WIDTH, Sidecar, Slot, Trouble, Why, build, class_of,
+    same_bytes,
 };
 use crate::log::LogFile;
 use crate::model::Report;
@@ -185,7 +186,14 @@ fn check_index(source: Source<'_>, loaded: &Index, found: &mut Verification) -> 
         );
         return Ok(());
     }
+    for segment in &loaded.segments {
+        segment.check_all()?;
+    }
     for slot in 0..loaded.slots() {
+        let id = loaded.id(source.log, slot)?;
+        let class = class_of(loaded.kind(slot)?);
+        let is_found = loaded.flags(slot)?.has(Flags::OVERRIDDEN)
+            || loaded.slot_of(source.log, &id, class)? == Some(slot);
         let same = loaded.place(slot)? == built.place(slot)?
             && loaded.kind(slot)? == built.kind(slot)?
             && loaded.flags(slot)? == built.flags(slot)?
@@ -195,9 +203,8 @@ fn check_index(source: Source<'_>, loaded: &Index, found: &mut Verification) -> 
             && loaded.lane(slot)? == built.lane(slot)?
             && loaded.seq(slot)? == built.seq(slot)?
             && state(loaded, slot)? == state(built, slot)?
-            && loaded.id(source.log, slot)? == built.id(source.log, slot)?;
-        if !same {
-            let id = built.id(source.log, slot)?;
+            && id == built.id(source.log, slot)?;
+        if !same || !is_found {
             found.add(
                 "index",
                 format!("the sidecar does not say of `{id}` what its line says"),

@@ -25,7 +25,17 @@ pub struct Disk {
 impl Disk {
     /// A folder with one log in it.
     pub fn new(log: &[u8]) -> Self {
-        let folder = tempfile::tempdir().expect("a folder");
+        Self::within(tempfile::tempdir().expect("a folder"), log)
+    }
+
+    /// The same on a file system in memory, where there is one: for tests that write so many small
+    /// files that a disk would be the slowest part of it.
+    pub fn in_memory(log: &[u8]) -> Self {
+        let folder = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir());
+        Self::within(folder.expect("a folder"), log)
+    }
+
+    fn within(folder: TempDir, log: &[u8]) -> Self {
         let path = folder.path().join("session.jsonl");
         fs::write(&path, log).expect("written");
         Self {

@@ -157,7 +157,7 @@ impl Story {
     /// Takes the steps one after the other; the first difference ends it.
     pub fn take(&self) -> Result<(), String> {
         let state = State {
-            disk: Disk::new(&self.log),
+            disk: Disk::in_memory(&self.log),
             next: RefCell::new(self.next.clone()),
             kept: RefCell::new(None),
         };
@@ -200,18 +200,12 @@ impl State {
             }
             Step::Truncate(at) => disk.truncate(at.index(log.len() + 1) as u64),
             Step::Replace(log) => disk.replace(log),
-            Step::Rewrite(log) => {
-                disk.rewrite(log);
-                return self.refresh();
-            }
+            Step::Rewrite(log) => disk.rewrite(log),
             Step::Change(at, bytes) => {
-                // A file that was changed in place and grew looks like one that only grew.
-                self.refresh()?;
                 let at = at.index(log.len() + 1);
                 let end = log.len().min(at + bytes.len());
                 log[at..end].copy_from_slice(&bytes[..end - at]);
                 disk.rewrite(&log);
-                return self.refresh();
             }
             Step::Sidecar(harm, in_place) => self.harm(harm, *in_place),
             Step::Refresh => return self.refresh(),
