@@ -16,29 +16,22 @@ use leaflog::generate::Shape;
 use leaflog::naive::{ReadOptions, Replay};
 use leaflog::{At, Code, Format, IndexState, OpenOptions, Overview, Reading, Session, Snapshot};
 
-/// Debug builds are some ten times slower and try every tenth place.
-const STEP: usize = if cfg!(debug_assertions) { 10 } else { 1 };
 /// Within a longer run of zeros, which is padding, only some places are tried.
 const RUN: usize = 32;
 
 /// The bytes that every frame of a sidecar starts with.
 const MAGIC: &[u8] = b"leaflogI";
 
-/// How many places are tried in `0..len`.
-fn places(len: usize) -> usize {
-    len.div_ceil(STEP)
-}
-
 /// The places of a sidecar that are tried: all but most of its padding.
 fn places_of(sidecar: &[u8]) -> Vec<usize> {
     let mut zeros = 0;
-    let all = (0..sidecar.len()).filter(|&at| {
+    let places = (0..sidecar.len()).filter(|&at| {
         zeros = if sidecar[at] == 0 { zeros + 1 } else { 0 };
         zeros <= RUN || zeros % 127 == 0
     });
-    let places: Vec<usize> = all.step_by(STEP).collect();
+    let places: Vec<usize> = places.collect();
     let significant = sidecar.iter().filter(|&&byte| byte != 0).count();
-    assert!(places.len() > significant / STEP);
+    assert!(places.len() > significant);
     places
 }
 
@@ -211,7 +204,7 @@ fn change_every_byte(format: Format) {
     }
     assert_eq!(variants, places.len());
     // At the least what stands in the headers and in the summaries.
-    assert!(noticed > 400 / STEP, "{noticed} of {variants}");
+    assert!(noticed > 400, "{noticed} of {variants}");
 }
 
 #[test]
@@ -268,7 +261,7 @@ fn cut_the_log(format: Format) {
     let (disk, sidecar) = three_frames(format);
     let log = disk.bytes();
     let mut variants = 0;
-    for len in (0..=log.len()).step_by(STEP) {
+    for len in 0..=log.len() {
         fs::write(disk.path(), &log[..len]).expect("written");
         fs::write(disk.sidecar(), &sidecar).expect("written");
         match Expected::of(&log[..len]) {
@@ -282,7 +275,7 @@ fn cut_the_log(format: Format) {
         }
         variants += 1;
     }
-    assert_eq!(variants, places(log.len() + 1));
+    assert_eq!(variants, log.len() + 1);
 }
 
 #[test]
@@ -313,16 +306,16 @@ fn grow_by_bytes(format: Format) {
     drop(disk.open());
     let kept = reading(0).open(disk.path()).expect("a session");
     let mut variants = 0;
-    for (number, byte) in log[start + skipped..].chunks(STEP).enumerate() {
+    for (number, byte) in log[start + skipped..].chunks(1).enumerate() {
         disk.append(byte);
-        let len = (start + skipped + (number + 1) * STEP).min(log.len());
+        let len = start + skipped + number + 1;
         let expected = Expected::of(&log[..len]).expect("a session");
         check(&disk, &expected, number, &format!("grown to {len} bytes"));
         assert!(kept.refresh().expect("refreshed"));
         expected.check(&kept, number);
         variants += 1;
     }
-    assert_eq!(variants, places(short));
+    assert_eq!(variants, short);
     assert_eq!(disk.bytes(), log);
 }
 

@@ -19,22 +19,10 @@ use leaflog::{
 };
 use tempfile::TempDir;
 
-/// Entries of the chain, in every build.
-const CHAIN: u64 = 1_000_000;
-/// Bytes of the long line, in every build.
+/// Entries of the chain and of the generated session.
+const ENTRIES: u64 = 1_000_000;
+/// Bytes of the long lines.
 const LONG: usize = 300 << 20;
-/// Entries of the generated session. Debug builds are some ten times slower.
-const GENERATED: u64 = if cfg!(debug_assertions) {
-    100_000
-} else {
-    1_000_000
-};
-/// Bytes of the line that is all escapes; a debug build takes 15 s for each 200 MiB.
-const ESCAPED: usize = if cfg!(debug_assertions) {
-    50 << 20
-} else {
-    LONG
-};
 
 const HEADER: &str =
     r#"{"type":"session","version":3,"id":"s","timestamp":"2026-07-14T09:00:00Z","cwd":"/"}"#;
@@ -86,7 +74,7 @@ fn a_chain_of_a_million_entries_is_resumed_through_its_sidecar() {
             r#"{{"kind":"header","id":"h0","timestamp":"2026-07-14T09:00:00Z","data":{{"version":3,"session_id":"s"}}}}"#
         )?;
         let mut parent = "h0".to_owned();
-        for number in 1..=CHAIN {
+        for number in 1..=ENTRIES {
             let id = format!("{number:x}");
             writeln!(
                 file,
@@ -96,19 +84,19 @@ fn a_chain_of_a_million_entries_is_resumed_through_its_sidecar() {
         }
         Ok(())
     });
-    let session = opened_and_reopened(&path, CHAIN + 1);
+    let session = opened_and_reopened(&path, ENTRIES + 1);
     let ids = session.path(At::Current).expect("a path");
-    assert_eq!(ids.len() as u64, CHAIN + 1);
+    assert_eq!(ids.len() as u64, ENTRIES + 1);
     assert_eq!(ids.first().map(String::as_str), Some("h0"));
-    let last = format!("{CHAIN:x}");
+    let last = format!("{ENTRIES:x}");
     assert_eq!(ids.last(), Some(&last));
     drop(ids);
-    let half = format!("{:x}", CHAIN / 2);
+    let half = format!("{:x}", ENTRIES / 2);
     let entry = session.entry(&half).expect("an answer").expect("an entry");
-    assert_eq!(entry.parent, Some(format!("{:x}", CHAIN / 2 - 1)));
+    assert_eq!(entry.parent, Some(format!("{:x}", ENTRIES / 2 - 1)));
     let snapshot = session.snapshot(At::Current).expect("a snapshot");
-    assert_eq!(snapshot.path_entries, CHAIN + 1);
-    assert_eq!(snapshot.messages.len() as u64, CHAIN);
+    assert_eq!(snapshot.path_entries, ENTRIES + 1);
+    assert_eq!(snapshot.messages.len() as u64, ENTRIES);
     let replay = Replay::open(&path, ReadOptions::default()).expect("a session");
     assert!(replay.snapshot(At::Current, false).expect("a snapshot") == snapshot);
     assert_eq!(replay.overview(), session.overview().expect("an overview"));
@@ -119,7 +107,7 @@ fn a_long_generated_session_is_resumed_through_its_sidecar() {
     let _turn = turn();
     let mut written = None;
     let (_folder, path, len) = log(|file| {
-        let shape = Shape::new(Format::PiV4, GENERATED).payload(16);
+        let shape = Shape::new(Format::PiV4, ENTRIES).payload(16);
         written = Some(shape.branches(1000).compact_every(300).write_to(file)?);
         Ok(())
     });
@@ -130,7 +118,7 @@ fn a_long_generated_session_is_resumed_through_its_sidecar() {
     assert_eq!(snapshot.leaf.as_deref(), Some(&*written.leaf));
     let ids = session.path(At::Current).expect("a path");
     assert_eq!(ids.len() as u64, snapshot.path_entries);
-    assert!((ids.len() as u64) < GENERATED, "branches are dead ends");
+    assert!((ids.len() as u64) < ENTRIES, "branches are dead ends");
     let replay = Replay::open(&path, ReadOptions::default()).expect("a session");
     assert_eq!(replay.path(At::Current).expect("a path"), ids);
     assert!(replay.snapshot(At::Current, false).expect("a snapshot") == snapshot);
@@ -195,7 +183,7 @@ fn a_line_of_300_mebibytes_of_text_comes_back_byte_for_byte() {
 
 #[test]
 fn a_line_of_nothing_but_escapes_comes_back_byte_for_byte() {
-    a_long_text(r#"\"\u00e9\n\\\ud83d\u0000{é"#, ESCAPED);
+    a_long_text(r#"\"\u00e9\n\\\ud83d\u0000{é"#, LONG);
 }
 
 /// A message with so many levels of nesting in it.
@@ -250,16 +238,16 @@ fn a_million_levels_of_nesting_are_read_around() {
 fn a_million_tiny_lines_are_counted() {
     let (_folder, path, _) = log(|file| {
         writeln!(file, "{HEADER}")?;
-        for _ in 0..CHAIN / 4 {
+        for _ in 0..ENTRIES / 4 {
             file.write_all(b"{}\n\n \t\n\r\n")?;
         }
         Ok(())
     });
-    let session = opened_and_reopened(&path, CHAIN + 1);
+    let session = opened_and_reopened(&path, ENTRIES + 1);
     let overview = session.overview().expect("an overview");
-    assert_eq!(overview.lines, CHAIN + 1);
+    assert_eq!(overview.lines, ENTRIES + 1);
     assert_eq!(overview.entries, 0);
-    assert_eq!(overview.report_count, CHAIN / 4);
+    assert_eq!(overview.report_count, ENTRIES / 4);
     let replay = Replay::open(&path, ReadOptions::default()).expect("a session");
     assert_eq!(plain(replay.overview()), plain(overview));
 }

@@ -30,7 +30,7 @@ pub fn session(path: &Path, entries: u64) -> u64 {
     let file = File::create(path).expect("a new file");
     let shape = Shape::new(Format::PiV4, entries)
         .compact_every(400)
-        .payload(700);
+        .payload(850);
     shape
         .write_to(&mut BufWriter::new(file))
         .expect("written")

@@ -242,70 +242,21 @@ impl Index {
     /// Where the object stands in the log.
     pub(crate) fn place(&self, slot: Slot) -> std::result::Result<(u64, u64), Damaged> {
         let (segment, found) = self.find(slot)?;
-        let start = segment.header.log_start + u64::from(found.u32(Column::Start));
-        let len = match found.u32(Column::Len) {
-            u32::MAX => {
-                let number = segment
-                    .last_at_most(segment.at.long_slot, slot)?
-                    .ok_or(Damaged)?;
-                if segment.u32(segment.at.long_slot, number)? != slot {
-                    return Err(Damaged);
-                }
-                segment.u64(segment.at.long_len, number)?
-            }
-            len => u64::from(len),
-        };
-        Ok((start, len))
+        place_of(segment, found, slot)
     }
 
     /// The object's bytes, once its id was found to be the one that the index knows.
     pub(crate) fn object<'l>(&self, log: &'l LogFile, slot: Slot) -> Answer<Cow<'l, [u8]>> {
-        let bytes = self.bytes_of(log, slot)?;
+        let (segment, found) = self.find(slot)?;
+        let bytes = bytes_of(log, segment, found, slot)?;
         if self.format != Format::PiV1 {
-            let (_, found) = self.find(slot)?;
-            let class = class_of(self.kind(slot)?);
-            let id = self.id_in(&bytes, slot)?;
+            let class = class_in(found)?;
+            let id = id_in(&bytes, found)?;
             if ids::tag(ids::hash(id.as_bytes(), self.seed(), class)) != found.u32(Column::Tag) {
                 return Err(Trouble::Index);
             }
         }
         Ok(bytes)
-    }
-
-    fn bytes_of<'l>(&self, log: &'l LogFile, slot: Slot) -> Answer<Cow<'l, [u8]>> {
-        let (start, len) = self.place(slot)?;
-        let len = usize::try_from(len).map_err(|_| {
-            Error::new(
-                Code::Storage,
-                format!("an entry of {len} bytes does not fit into this machine's memory"),
-            )
-            .at_path(log.path())
-        })?;
-        let bytes = log.read(start, len)?.ok_or(Damaged)?;
-        if bytes.first() != Some(&b'{') || bytes.last() != Some(&b'}') {
-            return Err(Trouble::Index);
-        }
-        Ok(bytes)
-    }
-
-    /// The id of a slot whose bytes are at hand.
-    fn id_in<'b>(&self, bytes: &'b [u8], slot: Slot) -> Answer<Cow<'b, str>> {
-        let (_, found) = self.find(slot)?;
-        if !found.flags().has(Flags::ODD_ID) {
-            let at = usize::from(found.u16(Column::IdAt));
-            let len = usize::from(found.u8(Column::IdLen));
-            let text = bytes.get(at..at + len).ok_or(Damaged)?;
-            return std::str::from_utf8(text)
-                .map(Cow::Borrowed)
-                .map_err(|_| Trouble::Index);
-        }
-        let document = Grammar::parse(bytes).map_err(|_| Damaged)?;
-        let id = document
-            .root()
-            .field("id")
-            .and_then(Json::text)
-            .ok_or(Damaged)?;
-        Ok(Cow::Owned(id.into_owned()))
     }
 
     /// The id of an entry or record.
@@ -314,7 +265,8 @@ impl Index {
             return Ok(made_up_id(slot));
         }
         let bytes = self.object(log, slot)?;
-        Ok(self.id_in(&bytes, slot)?.into_owned())
+        let (_, found) = self.find(slot)?;
+        Ok(id_in(&bytes, found)?.into_owned())
     }
 
     /// Where the message payload stands in the object's bytes, if the index remembers it.
@@ -363,11 +315,12 @@ impl Index {
                     NONE => break,
                     local => usize::try_from(local).map_err(|_| Damaged)?,
                 };
-                if segment.slot(local)?.u32(Column::Tag) == tag {
+                let found = segment.slot(local)?;
+                if found.u32(Column::Tag) == tag {
                     let first = narrow(segment.header.first_slot);
                     let slot = first + u32::try_from(local).map_err(|_| Damaged)?;
-                    let bytes = self.bytes_of(log, slot)?;
-                    if class_of(self.kind(slot)?) == class && self.id_in(&bytes, slot)? == id {
+                    let bytes = bytes_of(log, segment, found, slot)?;
+                    if class_in(found)? == class && id_in(&bytes, found)? == id {
                         return Ok(Some(slot));
                     }
                 }
@@ -399,6 +352,75 @@ impl Index {
         self.last()
             .map_or(Ok(Vec::new()), |last| last.all_u64(last.at.wanted))
     }
+}
+
+/// Where the object of a slot stands in the log.
+fn place_of(
+    segment: &Segment,
+    found: InPage<'_>,
+    slot: Slot,
+) -> std::result::Result<(u64, u64), Damaged> {
+    let start = segment.header.log_start + u64::from(found.u32(Column::Start));
+    let len = match found.u32(Column::Len) {
+        u32::MAX => {
+            let number = segment
+                .last_at_most(segment.at.long_slot, slot)?
+                .ok_or(Damaged)?;
+            if segment.u32(segment.at.long_slot, number)? != slot {
+                return Err(Damaged);
+            }
+            segment.u64(segment.at.long_len, number)?
+        }
+        len => u64::from(len),
+    };
+    Ok((start, len))
+}
+
+/// The bytes of a slot, which must at least look like an object.
+fn bytes_of<'l>(
+    log: &'l LogFile,
+    segment: &Segment,
+    found: InPage<'_>,
+    slot: Slot,
+) -> Answer<Cow<'l, [u8]>> {
+    let (start, len) = place_of(segment, found, slot)?;
+    let len = usize::try_from(len).map_err(|_| {
+        Error::new(
+            Code::Storage,
+            format!("an entry of {len} bytes does not fit into this machine's memory"),
+        )
+        .at_path(log.path())
+    })?;
+    let bytes = log.read(start, len)?.ok_or(Damaged)?;
+    if bytes.first() != Some(&b'{') || bytes.last() != Some(&b'}') {
+        return Err(Trouble::Index);
+    }
+    Ok(bytes)
+}
+
+/// The id of a slot whose bytes are at hand.
+fn id_in<'b>(bytes: &'b [u8], found: InPage<'_>) -> Answer<Cow<'b, str>> {
+    if !found.flags().has(Flags::ODD_ID) {
+        let at = usize::from(found.u16(Column::IdAt));
+        let len = usize::from(found.u8(Column::IdLen));
+        let text = bytes.get(at..at + len).ok_or(Damaged)?;
+        return std::str::from_utf8(text)
+            .map(Cow::Borrowed)
+            .map_err(|_| Trouble::Index);
+    }
+    let document = Grammar::parse(bytes).map_err(|_| Damaged)?;
+    let id = document
+        .root()
+        .field("id")
+        .and_then(Json::text)
+        .ok_or(Damaged)?;
+    Ok(Cow::Owned(id.into_owned()))
+}
+
+fn class_in(found: InPage<'_>) -> std::result::Result<Class, Damaged> {
+    Kind::from_number(found.u8(Column::Kind))
+        .map(class_of)
+        .ok_or(Damaged)
 }
 
 /// Whether a kind's ids are those of entries or of records.

@@ -18,7 +18,15 @@ pub(super) fn fill(source: Source<'_>, trail: &Trail, snapshot: &mut Snapshot) -
     }
     entries.extend_from_slice(&trail.live);
     let edits = Edits::among(source, &entries)?;
-    let mut messages = Messages::with_capacity(entries.len(), 0);
+    // Lines are somewhat longer than the messages in them.
+    let mut bytes = 0;
+    for &slot in &entries {
+        if source.index.kind(slot)? == Kind::Message {
+            let (_, len) = source.index.place(slot)?;
+            bytes += usize::try_from(len).unwrap_or(0);
+        }
+    }
+    let mut messages = Messages::with_capacity(entries.len(), bytes);
     for (number, &slot) in entries.iter().enumerate() {
         let first = number == 0 && Some(slot) == trail.compaction;
         edits.apply(source, slot, first, &mut messages)?;
