@@ -116,7 +116,13 @@ impl Error {
         } else {
             Code::Storage
         };
-        let mut error = Self::new(code, format!("cannot {doing}: {}", plain_cause(&source)));
+        let remedy = match source.kind() {
+            io::ErrorKind::NotFound => "; check the path",
+            io::ErrorKind::PermissionDenied => "; its owner must allow it",
+            _ => "",
+        };
+        let cause = plain_cause(&source);
+        let mut error = Self::new(code, format!("cannot {doing}: {cause}{remedy}"));
         error.inner.path = Some(path.to_owned());
         error.inner.source = Some(source);
         error

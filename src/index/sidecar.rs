@@ -323,25 +323,51 @@ fn range_hash(log: &LogFile, start: u64, end: u64) -> Result<u64> {
 /// Replaces a sidecar: a new file in the same folder, then a rename. Who has the old one mapped
 /// keeps it. Not flushed to the disk: a torn one is noticed and rebuilt.
 fn write_whole(path: &Path, frames: &[u8]) -> io::Result<()> {
-    static COUNT: AtomicU64 = AtomicU64::new(0);
     let folder = path
         .parent()
         .filter(|folder| !folder.as_os_str().is_empty())
         .unwrap_or(Path::new("."));
     make_folder(folder)?;
-    let number = COUNT.fetch_add(1, Ordering::Relaxed);
-    let mut name = std::ffi::OsString::from(".");
-    name.push(path.file_name().ok_or(io::ErrorKind::InvalidInput)?);
-    name.push(format!(".{}-{number}.tmp", std::process::id()));
-    let temporary = folder.join(name);
-    let result = private_file(&temporary)
-        .and_then(|mut file| file.write_all(frames))
+    let name = path.file_name().ok_or(io::ErrorKind::InvalidInput)?;
+    let (mut file, temporary) = temporary_file(folder, name)?;
+    let result = file
+        .write_all(frames)
         .and_then(|()| std::fs::rename(&temporary, path));
     if result.is_err() {
         // Nothing more can be done about a file that cannot be removed either.
         let _ = std::fs::remove_file(&temporary);
     }
     result
+}
+
+/// A new file beside a sidecar, under a name that the next writer finds again: so a process that
+/// died before its rename leaves one file behind at the most, and not for long.
+fn temporary_file(folder: &Path, name: &std::ffi::OsStr) -> io::Result<(File, PathBuf)> {
+    static COUNT: AtomicU64 = AtomicU64::new(0);
+    /// Nobody writes a sidecar for longer than this.
+    const ABANDONED: std::time::Duration = std::time::Duration::from_secs(600);
+    let named = |end: &str| {
+        let mut file = std::ffi::OsString::from(".");
+        file.push(name);
+        file.push(end);
+        folder.join(file)
+    };
+    let usual = named(".tmp");
+    match private_file(&usual) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+        file => return file.map(|file| (file, usual)),
+    }
+    let age = std::fs::symlink_metadata(&usual).and_then(|metadata| metadata.modified());
+    if age.is_ok_and(|time| time.elapsed().is_ok_and(|age| age > ABANDONED)) {
+        // If another process is faster, its file is met below.
+        let _ = std::fs::remove_file(&usual);
+        if let Ok(file) = private_file(&usual) {
+            return Ok((file, usual));
+        }
+    }
+    let number = COUNT.fetch_add(1, Ordering::Relaxed);
+    let other = named(&format!(".{}-{number}.tmp", std::process::id()));
+    private_file(&other).map(|file| (file, other))
 }
 
 fn private_file(path: &Path) -> io::Result<File> {

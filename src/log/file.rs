@@ -59,7 +59,7 @@ pub(crate) fn open_regular(path: &Path) -> Result<(File, Metadata)> {
     let before = std::fs::metadata(path).map_err(|e| Error::io("open it", path, e))?;
     let refuse = |metadata: &Metadata| {
         let found = if metadata.is_dir() {
-            "a folder"
+            "a folder, whose sessions `leaflog ls` lists"
         } else {
             "neither a file nor a folder"
         };
