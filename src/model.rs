@@ -311,7 +311,7 @@ impl Messages {
     }
 
     /// The texts in order.
-    pub fn iter(&self) -> impl ExactSizeIterator<Item = &str> + '_ {
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = &str> + DoubleEndedIterator + '_ {
         (0..self.len()).map(|at| self.get(at).unwrap_or_default())
     }
 

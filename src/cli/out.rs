@@ -170,9 +170,11 @@ fn coloured(choice: ColorChoice, stream: &impl anstream::stream::RawStream) -> b
 
 /// The width that the shell tells, if it does.
 fn columns() -> usize {
+    let terminal = || terminal_size::terminal_size().map(|(width, _)| usize::from(width.0));
     std::env::var("COLUMNS")
         .ok()
         .and_then(|columns| columns.parse().ok())
+        .or_else(terminal)
         .filter(|columns| (20..=10_000).contains(columns))
         .unwrap_or(WIDTH)
 }

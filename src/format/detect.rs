@@ -34,7 +34,7 @@ pub(crate) fn detect(object: Node<'_>) -> Result<(Format, Header)> {
         format!(
             "not a session: the first object should be a header (codebot: {{\"kind\":\"header\",\"data\":{{…}}}}, \
              pi: {{\"type\":\"session\",…}} or {{\"kind\":\"header\",\"version\":4,…}}), found {}; \
-             if the header was lost, salvage reads the file without it",
+             if the header was lost, salvage (`--salvage`) reads the file without it",
             excerpt(object)
         ),
     ))

@@ -17,7 +17,6 @@ use super::sidecar::vouched_identity;
 use super::view::{Answer, Index, Trouble, too_many};
 use crate::error::{Code, Error, Result};
 use crate::log::LogFile;
-use crate::model::Format;
 
 /// Slots a segment has at the most, so that its archive stays far below the 2 GiB that its
 /// pointers span.
@@ -343,13 +342,8 @@ impl Layout<'_> {
             id_len: part(&mut draft.id_len, &range),
             payload_tail: part(&mut draft.payload_tail, &range),
         };
-        columns.table = if draft.format == Format::PiV1 {
-            // Made-up ids are numbers: there is nothing to look up.
-            slots.tag.resize(range.len(), 0);
-            vec![NONE]
-        } else {
-            ids::table_of(&slots)?
-        };
+        slots.tag.resize(range.len(), 0);
+        columns.table = ids::table_of(&slots, draft.format)?;
         columns.pages = slots.to_pages(Grid::new(draft.format.has_lanes()));
         Some(columns)
     }

@@ -5,6 +5,7 @@ use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use super::columns::{Flags, NONE};
 use super::pages::Slots;
+use crate::model::Format;
 
 /// Entries and records have ids of their own; the same text hashes differently for each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,7 +49,11 @@ pub(crate) fn home(tag: u32, len: usize) -> usize {
 }
 
 /// The table of the slots that count, or none if there are more than a table can number.
-pub(crate) fn table_of(slots: &Slots) -> Option<Vec<u32>> {
+pub(crate) fn table_of(slots: &Slots, format: Format) -> Option<Vec<u32>> {
+    if format == Format::PiV1 {
+        // Made-up ids are numbers: there is nothing to look up.
+        return Some(vec![NONE]);
+    }
     let mut table = vec![NONE; table_len(slots.tag.len())];
     for (local, (&tag, &flags)) in slots.tag.iter().zip(&slots.flags).enumerate() {
         if !Flags(flags).has(Flags::OVERRIDDEN) {

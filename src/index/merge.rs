@@ -74,10 +74,10 @@ fn join(group: &[Arc<Segment>], before: u64) -> Result<Segment, Damaged> {
         all.hash.extend(segment.all_u64(at.hash)?);
     }
     all.wanted = last.all_u64(last.at.wanted)?;
-    all.table = ids::table_of(&slots).ok_or(Damaged)?;
     header.slots = super::segment::len64(slots.start.len());
     header.rows = super::segment::len64(all.rows.len() / super::ROW_WIDTH);
     let format = format_of(header.format).ok_or(Damaged)?;
+    all.table = ids::table_of(&slots, format).ok_or(Damaged)?;
     all.pages = slots.to_pages(Grid::new(format.has_lanes()));
     let about = if last.header.has(PART) {
         None

@@ -53,6 +53,10 @@ pub(crate) enum Why {
 impl Sidecar {
     /// Beside the log, else in the user's cache folder; or in one given folder only.
     pub(crate) fn of(log: &Path, folder: Option<&Path>) -> Self {
+        // What a redirected standard input is called is no place to put a file beside.
+        if folder.is_none() && (log.starts_with("/dev") || log.starts_with("/proc")) {
+            return Self { places: Vec::new() };
+        }
         if let Some(folder) = folder {
             return Self {
                 places: vec![folder.join(hashed_name(log))],
@@ -279,7 +283,7 @@ pub(crate) fn same_bytes(
     index: &Index,
     log: &LogFile,
 ) -> Result<std::result::Result<bool, Damaged>> {
-    let mut start = 0;
+    let mut ranges = Vec::new();
     for segment in &index.segments {
         let (Ok(ends), Ok(hashes)) = (
             segment.all_u64(segment.at.hash_end),
@@ -287,37 +291,45 @@ pub(crate) fn same_bytes(
         ) else {
             return Ok(Err(Damaged));
         };
-        for (end, hash) in ends.into_iter().zip(hashes) {
-            if end < start || end > log.len() {
-                return Ok(Err(Damaged));
-            }
-            if range_hash(log, start, end)? != hash {
-                return Ok(Ok(false));
-            }
-            start = end;
-        }
+        ranges.extend(ends.into_iter().zip(hashes));
     }
-    Ok(if start == index.log_end() {
-        Ok(true)
-    } else {
-        Err(Damaged)
-    })
-}
-
-fn range_hash(log: &LogFile, start: u64, end: u64) -> Result<u64> {
-    let mut hash = Box::new(Xxh3::new());
+    let covered = ranges.last().map_or(0, |&(end, _)| end);
+    if covered != index.log_end()
+        || covered > log.len()
+        || !ranges.is_sorted_by_key(|range| range.0)
+    {
+        return Ok(Err(Damaged));
+    }
+    // There may be as many ranges as there were additions: they are cut out of large reads.
     let mut buffer = vec![0; 1 << 18];
-    let mut at = start;
-    while at < end {
-        let step = usize::try_from(end - at)
+    let mut hash = Box::new(Xxh3::new());
+    let mut ranges = ranges.into_iter().peekable();
+    let mut at = 0;
+    while at < covered {
+        let step = usize::try_from(covered - at)
             .unwrap_or(usize::MAX)
             .min(buffer.len());
         let chunk = buffer.get_mut(..step).unwrap_or_default();
         read_exact_at(log.file(), chunk, at).map_err(|e| log.failed_read(e))?;
-        hash.update(chunk);
-        at += len64(step);
+        let mut rest = &*chunk;
+        while let Some(&(end, expected)) = ranges.peek() {
+            let len = usize::try_from(end - at).unwrap_or(usize::MAX);
+            let Some((inside, after)) = rest.split_at_checked(len) else {
+                break;
+            };
+            hash.update(inside);
+            if hash.digest() != expected {
+                return Ok(Ok(false));
+            }
+            hash.reset();
+            ranges.next();
+            at = end;
+            rest = after;
+        }
+        hash.update(rest);
+        at += len64(rest.len());
     }
-    Ok(hash.digest())
+    Ok(Ok(true))
 }
 
 /// Replaces a sidecar: a new file in the same folder, then a rename. Who has the old one mapped

@@ -52,12 +52,14 @@ fn space(byte: u8) -> bool {
     is_space(byte) || byte == b'\n'
 }
 
-/// Deep documents are not indented further than this, so that output stays in proportion.
+/// Deeper than this all stays on one line, so that output stays in proportion.
 const DEEPEST_INDENT: usize = 64;
 
 fn line(out: &mut Vec<u8>, depth: usize) {
-    out.push(b'\n');
-    out.resize(out.len() + 2 * depth.min(DEEPEST_INDENT), b' ');
+    if depth <= DEEPEST_INDENT {
+        out.push(b'\n');
+        out.resize(out.len() + 2 * depth, b' ');
+    }
 }
 
 /// The place behind the string that opens at `start` in a valid text.

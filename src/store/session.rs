@@ -472,7 +472,7 @@ impl State {
         let built = built.merged();
         let grew = built.lines > 0;
         let status = IndexStatus {
-            state: if grew && old.status.state == IndexState::Fresh {
+            state: if grew {
                 IndexState::Extended
             } else {
                 old.status.state
@@ -484,7 +484,8 @@ impl State {
             },
             lines_read: built.lines,
             bytes: built.index.bytes(),
-            path: old.status.path.clone(),
+            // What a refresh finds is not written; the next one who opens the session does that.
+            path: old.status.path.clone().filter(|_| !grew),
         };
         Ok(Some((built.index, built.whole, status)))
     }
@@ -545,6 +546,9 @@ impl State {
             },
             reason: Some(match &written {
                 Some(_) => reason,
+                None if options.salvage && built.whole == 0 => {
+                    "a log that is read without its header gets no sidecar".to_owned()
+                }
                 None if built.whole == 0 => {
                     "no line of the log can be indexed for good yet".to_owned()
                 }
