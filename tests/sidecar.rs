@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime};
 
 use leaflog::generate::Shape;
+use leaflog::naive::{ReadOptions, Replay};
 use leaflog::{At, Code, Format, IndexMode, IndexState, OpenOptions, Reading, Session};
 use proptest::prelude::*;
 use support::disk::{Disk, always, assert_right, beside, done, sidecar_of};
@@ -253,6 +254,32 @@ fn a_change_in_place_is_noticed_though_lines_were_appended_too() {
         disk.rewrite(&log);
         disk.append(&message("new", "nobody"));
     });
+}
+
+#[test]
+fn a_large_log_that_was_cut_back_and_went_on_otherwise_is_indexed_anew() {
+    let before = chain(12_000);
+    assert!(before.len() > 4 << 20, "it would be looked at whole");
+    let disk = Disk::new(&before);
+    drop(disk.open());
+    let mut log = before[..before.len() - 1000].to_vec();
+    log.truncate(1 + log.iter().rposition(|&byte| byte == b'\n').expect("a line"));
+    for number in 0..10 {
+        log.extend(message(&format!("new-{number}"), "nobody"));
+    }
+    assert!(log.len() > before.len());
+    disk.rewrite(&log);
+    let session = disk.open();
+    assert_eq!(session.index_status().state, IndexState::Rebuilt);
+    let replay = Replay::from_bytes(&log, ReadOptions::default()).expect("a session");
+    assert_eq!(
+        session.overview().expect("an overview").entries,
+        replay.overview().entries
+    );
+    assert_eq!(
+        session.path(At::Current).expect("a path"),
+        replay.path(At::Current).expect("a path")
+    );
 }
 
 #[test]

@@ -155,6 +155,25 @@ impl Index {
         Ok(found.flags())
     }
 
+    /// Kind and flags in one look.
+    pub(crate) fn kind_and_flags(&self, slot: Slot) -> std::result::Result<(Kind, Flags), Damaged> {
+        let (_, found) = self.find(slot)?;
+        let kind = Kind::from_number(found.u8(Column::Kind)).ok_or(Damaged)?;
+        Ok((kind, found.flags()))
+    }
+
+    /// About how many bytes the message of an entry has; 0 if it is none.
+    pub(crate) fn message_len(&self, slot: Slot) -> std::result::Result<usize, Damaged> {
+        let (_, found) = self.find(slot)?;
+        if found.u8(Column::Kind) != Kind::Message.number() {
+            return Ok(0);
+        }
+        let around =
+            u32::from(found.u16(Column::PayloadAt)) + u32::from(found.u8(Column::PayloadTail));
+        let len = found.u32(Column::Len).saturating_sub(around);
+        usize::try_from(len).map_err(|_| Damaged)
+    }
+
     /// The slot of the parent, if the file has it. Unless the index is irregular it lies before.
     pub(crate) fn parent(&self, slot: Slot) -> std::result::Result<Option<Slot>, Damaged> {
         let (_, found) = self.find(slot)?;
@@ -247,6 +266,15 @@ impl Index {
 
     /// The object's bytes, once its id was found to be the one that the index knows.
     pub(crate) fn object<'l>(&self, log: &'l LogFile, slot: Slot) -> Answer<Cow<'l, [u8]>> {
+        self.object_and_payload(log, slot).map(|(bytes, _)| bytes)
+    }
+
+    /// The same with the place of the message payload in it, if the index remembers that.
+    pub(crate) fn object_and_payload<'l>(
+        &self,
+        log: &'l LogFile,
+        slot: Slot,
+    ) -> Answer<(Cow<'l, [u8]>, Option<std::ops::Range<usize>>)> {
         let (segment, found) = self.find(slot)?;
         let bytes = bytes_of(log, segment, found, slot)?;
         if self.format != Format::PiV1 {
@@ -256,7 +284,8 @@ impl Index {
                 return Err(Trouble::Index);
             }
         }
-        Ok(bytes)
+        let payload = payload_in(found, bytes.len())?;
+        Ok((bytes, payload))
     }
 
     /// The id of an entry or record.
@@ -267,26 +296,6 @@ impl Index {
         let bytes = self.object(log, slot)?;
         let (_, found) = self.find(slot)?;
         Ok(id_in(&bytes, found)?.into_owned())
-    }
-
-    /// Where the message payload stands in the object's bytes, if the index remembers it.
-    pub(crate) fn payload(
-        &self,
-        slot: Slot,
-        object_len: usize,
-    ) -> std::result::Result<Option<std::ops::Range<usize>>, Damaged> {
-        let (_, found) = self.find(slot)?;
-        let at = found.u16(Column::PayloadAt);
-        let tail = found.u8(Column::PayloadTail);
-        if at == 0 || at == LOOK16 || tail == LOOK8 {
-            return Ok(None);
-        }
-        let end = object_len.checked_sub(usize::from(tail)).ok_or(Damaged)?;
-        let start = usize::from(at);
-        if start >= end {
-            return Err(Damaged);
-        }
-        Ok(Some(start..end))
     }
 
     /// The slot of the entry or record with an id.
@@ -415,6 +424,23 @@ fn id_in<'b>(bytes: &'b [u8], found: InPage<'_>) -> Answer<Cow<'b, str>> {
         .and_then(Json::text)
         .ok_or(Damaged)?;
     Ok(Cow::Owned(id.into_owned()))
+}
+
+/// Where the message payload stands in an object of a length.
+fn payload_in(
+    found: InPage<'_>,
+    len: usize,
+) -> std::result::Result<Option<std::ops::Range<usize>>, Damaged> {
+    let start = found.u16(Column::PayloadAt);
+    let tail = found.u8(Column::PayloadTail);
+    if start == 0 || start == LOOK16 || tail == LOOK8 {
+        return Ok(None);
+    }
+    let range = usize::from(start)..len.checked_sub(usize::from(tail)).ok_or(Damaged)?;
+    if range.is_empty() {
+        return Err(Damaged);
+    }
+    Ok(Some(range))
 }
 
 fn class_in(found: InPage<'_>) -> std::result::Result<Class, Damaged> {

@@ -17,11 +17,8 @@ pub(super) fn fill(source: Source<'_>, trail: &Trail, snapshot: &mut Snapshot) -
         items.extend(kept);
     }
     for &slot in &trail.live {
-        if index.kind(slot)? != Kind::Message {
-            continue;
-        }
-        let flags = index.flags(slot)?;
-        if flags.has(Flags::INERT) {
+        let (kind, flags) = index.kind_and_flags(slot)?;
+        if kind != Kind::Message || flags.has(Flags::INERT) {
             continue;
         }
         items.push(Item {

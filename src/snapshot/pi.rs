@@ -18,13 +18,9 @@ pub(super) fn fill(source: Source<'_>, trail: &Trail, snapshot: &mut Snapshot) -
     }
     entries.extend_from_slice(&trail.live);
     let edits = Edits::among(source, &entries)?;
-    // Lines are somewhat longer than the messages in them.
     let mut bytes = 0;
     for &slot in &entries {
-        if source.index.kind(slot)? == Kind::Message {
-            let (_, len) = source.index.place(slot)?;
-            bytes += usize::try_from(len).unwrap_or(0);
-        }
+        bytes += source.index.message_len(slot)?;
     }
     let mut messages = Messages::with_capacity(entries.len(), bytes);
     for (number, &slot) in entries.iter().enumerate() {
@@ -154,13 +150,13 @@ fn edited(message: &str, content: &str) -> String {
 
 /// Adds the messages of an entry. `first` says that it is the compaction that counts.
 fn contribute(source: Source<'_>, slot: Slot, first: bool, messages: &mut Messages) -> Answer<()> {
-    let flags = source.index.flags(slot)?;
+    let (kind, flags) = source.index.kind_and_flags(slot)?;
     if flags.has(Flags::INERT) {
         return Ok(());
     }
     let format = source.index.format;
     let is_v4 = format == Format::PiV4;
-    match source.index.kind(slot)? {
+    match kind {
         Kind::Message => message(source, slot, flags, messages),
         Kind::Compaction if first => {
             let texts = source.with_object(slot, |object| Some(compaction(object, format)))?;

@@ -9,8 +9,8 @@ use crate::json::{Document, Grammar, Json, Node, lossy};
 
 /// The raw message of an entry of kind `message`.
 pub(super) fn payload(source: Source<'_>, slot: Slot) -> Answer<Cow<'_, [u8]>> {
-    let bytes = source.index.object(source.log, slot)?;
-    let range = match source.index.payload(slot, bytes.len())? {
+    let (bytes, place) = source.index.object_and_payload(source.log, slot)?;
+    let range = match place {
         Some(range) => range,
         None => {
             let document = Grammar::parse(&bytes).map_err(|_| Trouble::Index)?;
