@@ -35,10 +35,11 @@ fn main() {
     let scratch = support::Scratch::new();
     let large = scratch.file("large.jsonl");
     let bytes = support::session(&large, entries);
-    let index = index(&large);
+    index(&large);
     resume(&scratch, &large, entries, bytes);
-    size(&large, &index, bytes);
     memory(&large);
+    let bytes = support::kilobyte_lines(&large, entries);
+    size(&large, &index(&large), bytes);
     std::fs::remove_file(&large).expect("removable");
     for (name, make) in [
         ("small", support::small as fn(&Path, u64) -> u64),

@@ -27,10 +27,19 @@ impl Scratch {
 
 /// A pi v4 session whose live path has about 200 messages of about 1 KB.
 pub fn session(path: &Path, entries: u64) -> u64 {
+    session_of(path, entries, 770)
+}
+
+/// The same with lines of about 1 KB, which the records make shorter than messages.
+pub fn kilobyte_lines(path: &Path, entries: u64) -> u64 {
+    session_of(path, entries, 850)
+}
+
+fn session_of(path: &Path, entries: u64, payload: usize) -> u64 {
     let file = File::create(path).expect("a new file");
     let shape = Shape::new(Format::PiV4, entries)
         .compact_every(400)
-        .payload(850);
+        .payload(payload);
     shape
         .write_to(&mut BufWriter::new(file))
         .expect("written")
