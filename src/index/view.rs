@@ -49,6 +49,9 @@ impl From<Error> for Trouble {
     }
 }
 
+/// The bytes of an object, and where in them the message payload stands if the index remembers it.
+pub(crate) type Object<'l> = (Cow<'l, [u8]>, Option<std::ops::Range<usize>>);
+
 pub(crate) type Answer<T> = std::result::Result<T, Trouble>;
 
 impl Index {
@@ -274,7 +277,7 @@ impl Index {
         &self,
         log: &'l LogFile,
         slot: Slot,
-    ) -> Answer<(Cow<'l, [u8]>, Option<std::ops::Range<usize>>)> {
+    ) -> Answer<Object<'l>> {
         let (segment, found) = self.find(slot)?;
         let bytes = bytes_of(log, segment, found, slot)?;
         if self.format != Format::PiV1 {
