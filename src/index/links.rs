@@ -169,50 +169,39 @@ impl Linker<'_, '_> {
         Ok(())
     }
 
-    /// Puts a new slot into the table; returns the earlier slot with the same id, whose place it takes.
-    fn enter(&mut self, tag: u32, local: u32) -> Option<usize> {
-        let len = self.table.len();
-        let mut at = ids::home(tag, len);
-        let number = usize::try_from(local).ok()?;
-        for _ in 0..len {
-            let place = *self.table.get(at)?;
-            if place == NONE {
-                *self.table.get_mut(at)? = local;
-                return None;
-            }
-            let there = usize::try_from(place).ok()?;
-            if self.links.tag.get(there) == Some(&tag)
-                && self.draft.ids.get(there) == self.draft.ids.get(number)
-                && self.class(there) == self.class(number)
-            {
-                *self.table.get_mut(at)? = local;
-                return Some(there);
-            }
-            at = if at + 1 == len { 0 } else { at + 1 };
-        }
-        None
-    }
-
-    /// The new slot with an id.
-    fn own(&self, id: &[u8], class: Class, hash: u64) -> Option<usize> {
-        let tag = ids::tag(hash);
+    /// Where an id is in the table of new slots, or where it would go: the place there, and the slot.
+    fn probe(&self, id: &[u8], class: Class, tag: u32) -> Option<(usize, Option<usize>)> {
         let len = self.table.len();
         let mut at = ids::home(tag, len);
         for _ in 0..len {
             let place = *self.table.get(at)?;
             if place == NONE {
-                return None;
+                return Some((at, None));
             }
             let there = usize::try_from(place).ok()?;
             if self.links.tag.get(there) == Some(&tag)
                 && self.draft.ids.get(there) == id
                 && self.class(there) == class
             {
-                return Some(there);
+                return Some((at, Some(there)));
             }
             at = if at + 1 == len { 0 } else { at + 1 };
         }
         None
+    }
+
+    /// Puts a new slot into the table; returns the earlier slot with the same id, whose place it takes.
+    fn enter(&mut self, tag: u32, local: u32) -> Option<usize> {
+        let number = usize::try_from(local).ok()?;
+        let id = self.draft.ids.get(number);
+        let (at, earlier) = self.probe(id, self.class(number), tag)?;
+        *self.table.get_mut(at)? = local;
+        earlier
+    }
+
+    /// The new slot with an id.
+    fn own(&self, id: &[u8], class: Class, hash: u64) -> Option<usize> {
+        self.probe(id, class, ids::tag(hash))?.1
     }
 
     /// The slot with an id, new or old.

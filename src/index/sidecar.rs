@@ -53,8 +53,12 @@ pub(crate) enum Why {
 impl Sidecar {
     /// Beside the log, else in the user's cache folder; or in one given folder only.
     pub(crate) fn of(log: &Path, folder: Option<&Path>) -> Self {
-        // What a redirected standard input is called is no place to put a file beside.
-        if folder.is_none() && (log.starts_with("/dev") || log.starts_with("/proc")) {
+        // What a redirected standard input is called is no place to put a file beside; a file
+        // system mounted in `/dev/shm` is.
+        let is_device = log.parent() == Some(Path::new("/dev"))
+            || log.starts_with("/dev/fd")
+            || log.starts_with("/proc");
+        if folder.is_none() && is_device {
             return Self { places: Vec::new() };
         }
         if let Some(folder) = folder {
