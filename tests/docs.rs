@@ -463,7 +463,7 @@ fn no_page_names_an_address_or_a_path_of_somebodys_machine() {
         "docs/formats.md",
     ];
     let foreign = [
-        "://", "www.", "/home/", "/Users/", "/root/", "/work/", "/tmp/", "/mnt/", "C:\\",
+        "://", "www.", "/home/", "/Users/", "/root/", "/tmp/", "/mnt/", "C:\\",
     ];
     for page in pages {
         for (number, line) in read(page).lines().enumerate() {
