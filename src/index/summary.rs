@@ -78,7 +78,9 @@ impl Summary {
     }
 
     pub(crate) fn report_count(&self) -> u64 {
-        self.report_counts.iter().sum()
+        self.report_counts
+            .iter()
+            .fold(0, |sum, count| sum.saturating_add(*count))
     }
 
     pub(crate) fn count_of(&self, code: ReportCode) -> u64 {

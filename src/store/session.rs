@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use parking_lot::RwLock;
+use parking_lot::{Mutex, RwLock};
 use serde::Serialize;
 
 use super::{Entry, IndexMode, Mutations, OpenOptions, SessionInfo, TreeNode, tree};
@@ -96,6 +96,8 @@ pub struct Session {
     path: PathBuf,
     options: OpenOptions,
     state: RwLock<Arc<State>>,
+    /// Held while a new state is made.
+    renewing: Mutex<()>,
 }
 
 impl Session {
@@ -114,6 +116,7 @@ impl Session {
             path: path.to_owned(),
             options,
             state: RwLock::new(Arc::new(state)),
+            renewing: Mutex::new(()),
         })
     }
 
@@ -265,20 +268,13 @@ impl Session {
     ///
     /// As [`OpenOptions::open`]; the session stays as it was then.
     pub fn refresh(&self) -> Result<bool> {
+        // One at a time: who opens the log later sees the later log.
+        let _turn = self.renewing.lock();
         let old = self.state();
         let new = State::open(&self.path, &self.options, Some(&old))?;
         let changed = new.log.len() != old.log.len() || new.log.identity() != old.log.identity();
-        self.replace(&old, Arc::new(new));
+        *self.state.write() = Arc::new(new);
         Ok(changed)
-    }
-
-    /// Takes a new state on in place of an old one. If another thread has replaced the old one
-    /// meanwhile, the one that reaches further stays.
-    fn replace(&self, old: &Arc<State>, new: Arc<State>) {
-        let mut state = self.state.write();
-        if Arc::ptr_eq(&state, old) || new.log.len() >= state.log.len() {
-            *state = new;
-        }
     }
 
     fn state(&self) -> Arc<State> {
@@ -298,9 +294,10 @@ impl Session {
             Err(Trouble::Index) => {}
         }
         let reason = "the index did not match the log where it was used";
-        let old = state;
+        let turn = self.renewing.lock();
         let state = Arc::new(State::rebuild(&self.path, &self.options, reason)?);
-        self.replace(&old, Arc::clone(&state));
+        *self.state.write() = Arc::clone(&state);
+        drop(turn);
         ask(Source {
             index: &state.index,
             log: &state.log,
