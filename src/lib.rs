@@ -39,6 +39,7 @@
     )
 )]
 
+mod contract;
 mod error;
 mod format;
 pub mod generate;
@@ -50,6 +51,10 @@ pub mod naive;
 mod snapshot;
 mod store;
 
+pub use contract::{
+    BranchBounds, CreateOptions, EntryQuery, ForkScope, Lane, LaneView, LogItem, Metadata,
+    NewEntry, NewRecord, Order, Position, RecordQuery, SessionRepository, SessionStorage,
+};
 pub use error::{Code, Error, Result};
 pub use format::format_time;
 pub use log::Reading;

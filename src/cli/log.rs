@@ -53,7 +53,7 @@ struct Object<'a> {
 impl Log {
     pub(crate) fn run(self, out: &mut Out) -> Result<Exit, Failure> {
         let session = self.opening.session(&self.file, self.salvage.salvage)?;
-        for mutation in session.log()? {
+        for mutation in session.mutations()? {
             let mutation = mutation?;
             if self.wants(&mutation) {
                 print(&mutation, out)?;

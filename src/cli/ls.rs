@@ -115,7 +115,7 @@ impl Row {
     fn of_listed(info: SessionInfo) -> Self {
         Self {
             id: info.id,
-            path: info.path.display().to_string(),
+            path: info.path.unwrap_or_default().display().to_string(),
             format: info.format,
             cwd: info.cwd,
             name: info.name,

@@ -8,11 +8,15 @@ mod meaning;
 mod pi_v3;
 mod pi_v4;
 mod time;
+mod write;
 
 pub(crate) use detect::{Header, by_shape, claims_header, detect};
 pub(crate) use kind::{Kind, Role, State};
 pub(crate) use meaning::{Entry, Fact, Meaning, Mutation, Record, Sequence, Usage, title};
 pub use time::format_time;
+pub(crate) use write::{
+    Envelope, Line, Step, entry_line, header_line, label_line, lane_line, name_line, record_line,
+};
 
 use crate::json::{Document, Grammar, Json, Node};
 use crate::log::Finding;

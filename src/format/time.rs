@@ -156,6 +156,22 @@ pub fn format_time(millis: i64) -> String {
     )
 }
 
+/// A time in nanoseconds since 1970 as Go's RFC 3339 writes it: as many decimals as it takes.
+pub(crate) fn format_nanos(nanos: u64) -> String {
+    let millis = i64::try_from(nanos / 1_000_000).unwrap_or(i64::MAX);
+    let mut text = format_time(millis);
+    // `.mmmZ` is replaced.
+    text.truncate(text.len() - 5);
+    let below = format!("{:09}", nanos % 1_000_000_000);
+    let below = below.trim_end_matches('0');
+    if !below.is_empty() {
+        text.push('.');
+        text.push_str(below);
+    }
+    text.push('Z');
+    text
+}
+
 #[cfg(test)]
 mod tests {
     use super::{format_time, parse, parse_iso};
@@ -190,6 +206,17 @@ mod tests {
             "2026-07-14T",
         ] {
             assert_eq!(parse_iso(bad), None, "{bad}");
+        }
+    }
+
+    #[test]
+    fn nanoseconds_are_written_without_trailing_zeros() {
+        for (nanos, text) in [
+            (0, "1970-01-01T00:00:00Z"),
+            (1_784_019_600_000_000_001, "2026-07-14T09:00:00.000000001Z"),
+            (1_784_019_600_120_000_000, "2026-07-14T09:00:00.12Z"),
+        ] {
+            assert_eq!(super::format_nanos(nanos), text);
         }
     }
 

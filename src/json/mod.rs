@@ -12,7 +12,7 @@ use std::ops::Range;
 
 pub(crate) use fast::{FastParser, PADDING};
 pub(crate) use grammar::{Grammar, Node};
-pub(crate) use print::pretty;
+pub(crate) use print::{compact, pretty};
 pub(crate) use text::{decode, lossy};
 
 /// White space by RFC 8259, less the newline, which cannot stand inside a line.

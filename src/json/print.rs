@@ -48,6 +48,25 @@ pub(crate) fn pretty(text: &[u8]) -> String {
     lossy(&out).into_owned()
 }
 
+/// A JSON text without white space between its tokens, the tokens as they stand.
+pub(crate) fn compact(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(start) = rest.find(['"', ' ', '\t', '\r', '\n']) {
+        let (before, from) = rest.split_at(start);
+        out.push_str(before);
+        let end = match from.as_bytes().first() {
+            Some(b'"') => string_end(from.as_bytes(), 0),
+            _ => 0,
+        };
+        let (string, after) = from.split_at_checked(end).unwrap_or((from, ""));
+        out.push_str(string);
+        rest = after.trim_start_matches([' ', '\t', '\r', '\n']);
+    }
+    out.push_str(rest);
+    out
+}
+
 fn space(byte: u8) -> bool {
     is_space(byte) || byte == b'\n'
 }

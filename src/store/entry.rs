@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use serde::de::DeserializeOwned;
 
 use crate::error::{Code, Error, Result};
-use crate::format::{entry_time, kind_key, parent_key};
+use crate::format::{Mutation, Sequence, entry_time, interpret, kind_key, parent_key};
 use crate::index::{Answer, Class, Flags, Slot, Trouble, class_of};
 use crate::json::{Document, Grammar, Json, lossy, pretty};
 use crate::snapshot::Source;
@@ -30,8 +30,8 @@ pub struct Entry {
     pub lane: Option<String>,
     /// Its number in the log's sequence (pi v4).
     pub seq: Option<u64>,
-    /// The byte offset of the object in the log.
-    pub offset: u64,
+    /// The byte offset of the object in the log; none in a store without one.
+    pub offset: Option<u64>,
     /// The object, byte for byte.
     pub bytes: Vec<u8>,
 }
@@ -68,9 +68,43 @@ impl Entry {
                 .map(str::to_owned)
                 .or_else(|| text("lane").filter(|_| index.format.has_lanes())),
             seq: index.seq(slot)?,
-            offset: index.place(slot)?.0,
+            offset: Some(index.place(slot)?.0),
             bytes: bytes.into_owned(),
         })
+    }
+
+    /// What the object of a line says that a store has just written or keeps: pi v4 only.
+    pub(crate) fn of_line(object: &[u8]) -> Option<Self> {
+        let document = Grammar::parse(object).ok()?;
+        let meaning = interpret(crate::Format::PiV4, document.root(), false);
+        let seq = match meaning.sequence {
+            Sequence::Number(seq) => Some(seq),
+            _ => None,
+        };
+        let own = |text: Cow<'_, str>| text.into_owned();
+        match meaning.mutation? {
+            Mutation::Entry(entry) => Some(Self {
+                id: own(entry.id?),
+                parent: entry.parent.map(own),
+                kind: own(entry.kind_name),
+                time: entry.time,
+                lane: entry.lane.map(own),
+                seq,
+                offset: None,
+                bytes: object.to_vec(),
+            }),
+            Mutation::Record(record) => Some(Self {
+                id: own(record.id),
+                parent: record.run.map(own),
+                kind: own(record.kind_name),
+                time: record.time,
+                lane: record.lane.map(own),
+                seq,
+                offset: None,
+                bytes: object.to_vec(),
+            }),
+            _ => None,
+        }
     }
 
     /// The object as text, invalid UTF-8 as U+FFFD.
@@ -135,7 +169,7 @@ mod tests {
             time: None,
             lane: None,
             seq: None,
-            offset: 0,
+            offset: None,
             bytes,
         }
     }

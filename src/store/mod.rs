@@ -5,6 +5,7 @@ mod entry;
 mod mutations;
 mod options;
 mod repository;
+mod rules;
 mod session;
 mod tree;
 mod verify;

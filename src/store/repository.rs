@@ -15,8 +15,8 @@ use crate::model::Format;
 pub struct SessionInfo {
     /// The session's id.
     pub id: String,
-    /// The log file.
-    pub path: PathBuf,
+    /// The log file, or the database; none for a session in memory.
+    pub path: Option<PathBuf>,
     /// Its format.
     pub format: Format,
     /// The working directory that the header names.
@@ -63,7 +63,7 @@ impl SessionInfo {
             message_count: overview.stats.message_count,
             bytes: overview.bytes,
             damaged: overview.report_count > 0,
-            path,
+            path: Some(path),
         })
     }
 }
@@ -143,7 +143,8 @@ impl Repository {
         listing
             .sessions
             .first()
-            .map(|info| self.options.open(&info.path))
+            .and_then(|info| info.path.as_ref())
+            .map(|path| self.options.open(path))
             .transpose()
     }
 

@@ -220,7 +220,7 @@ impl Session {
     /// # Errors
     ///
     /// Only what opening the log again may meet; reading goes on while the iterator is used.
-    pub fn log(&self) -> Result<Mutations> {
+    pub fn mutations(&self) -> Result<Mutations> {
         let state = self.state();
         Mutations::open(&self.path, state.index.format, self.options.salvage)
     }

@@ -73,7 +73,7 @@ fn a_log_removed_under_an_open_session_is_read_on_until_it_is_refreshed() {
             assert_eq!(error.code(), Code::NotFound);
             assert_right(&session, &log);
         }
-        let error = session.log().map(drop).expect_err("nothing there");
+        let error = session.mutations().map(drop).expect_err("nothing there");
         assert_eq!(error.code(), Code::NotFound);
         let other = chain(30);
         fs::write(disk.path(), &other).expect("written");
