@@ -104,7 +104,7 @@ fn sessions_side_by_side_are_listed_newest_first() {
     assert_eq!(ids(&listing), ["new", "mid", "old"]);
     assert!(listing.warnings.is_empty(), "{:?}", listing.warnings);
     let info = &listing.sessions[0];
-    assert_eq!(info.path, Some(newest));
+    assert_eq!(info.path, Some(newest.clone()));
     assert_eq!(info.format, Format::CodebotV3);
     assert_eq!(info.cwd.as_deref(), Some("/home/dev/app"));
     assert_eq!(

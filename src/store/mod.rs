@@ -12,7 +12,7 @@ mod verify;
 
 pub use entry::Entry;
 pub use mutations::{Mutation, Mutations};
-pub use options::{IndexMode, OpenOptions};
+pub use options::{Durability, IndexMode, OpenOptions};
 pub use repository::{Listing, Repository, SessionInfo};
 pub use session::{BytesRead, IndexState, IndexStatus, Session};
 pub use tree::TreeNode;

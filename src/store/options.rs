@@ -22,6 +22,18 @@ pub enum IndexMode {
     Memory,
 }
 
+/// When an append is safe.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Durability {
+    /// When it returns it is with the operating system: it survives the end of the process, not
+    /// that of the machine.
+    #[default]
+    Process,
+    /// When it returns it is on the disk, as far as the disk can be believed.
+    Disk,
+}
+
 type ProgressFn = Arc<dyn Fn(u64, u64) + Send + Sync>;
 
 /// Options for opening a session.
@@ -43,6 +55,8 @@ pub struct OpenOptions {
     pub(super) index: IndexMode,
     pub(super) index_dir: Option<PathBuf>,
     pub(super) reading: Reading,
+    pub(super) write: bool,
+    pub(super) durability: Durability,
     pub(super) progress: Option<ProgressFn>,
 }
 
@@ -54,6 +68,8 @@ impl fmt::Debug for OpenOptions {
             .field("index", &self.index)
             .field("index_dir", &self.index_dir)
             .field("reading", &self.reading)
+            .field("write", &self.write)
+            .field("durability", &self.durability)
             .finish_non_exhaustive()
     }
 }
@@ -98,6 +114,20 @@ impl OpenOptions {
     #[must_use]
     pub fn reading(mut self, reading: Reading) -> Self {
         self.reading = reading;
+        self
+    }
+
+    /// Whether the session is opened for writing, which takes the writer's lock of the log.
+    #[must_use]
+    pub fn write(mut self, write: bool) -> Self {
+        self.write = write;
+        self
+    }
+
+    /// When an append is safe, for sessions that are opened for writing.
+    #[must_use]
+    pub fn durability(mut self, durability: Durability) -> Self {
+        self.durability = durability;
         self
     }
 

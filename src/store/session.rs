@@ -120,6 +120,12 @@ impl Session {
         })
     }
 
+    /// A new session whose file, which starts with a header line, appears with its first message.
+    pub(super) fn create_pending(path: &Path, header: &[u8], options: OpenOptions) -> Result<Self> {
+        std::fs::write(path, header).map_err(|e| Error::io("create it", path, e))?;
+        Self::open_with(path, options)
+    }
+
     /// The log's path.
     #[must_use]
     pub fn log_path(&self) -> &Path {
