@@ -63,7 +63,7 @@ pub(super) fn interpret<'a, V: Json<'a>>(object: V, first_text: bool) -> Meaning
     }
 }
 
-fn kind_by_name(name: &str) -> Option<Kind> {
+pub(super) fn kind_by_name(name: &str) -> Option<Kind> {
     Some(match name {
         "header" => Kind::Header,
         "message" => Kind::Message,

@@ -5,6 +5,7 @@ mod codebot;
 mod detect;
 mod kind;
 mod meaning;
+mod mint;
 mod pi_v3;
 mod pi_v4;
 mod time;
@@ -13,9 +14,12 @@ mod write;
 pub(crate) use detect::{Header, by_shape, claims_header, detect};
 pub(crate) use kind::{Kind, Role, State};
 pub(crate) use meaning::{Entry, Fact, Meaning, Mutation, Record, Sequence, Usage, title};
+pub(crate) use mint::{hex_id, is_hex_id, uuid_v7};
+pub(crate) use pi_v4::record_kind;
 pub use time::format_time;
 pub(crate) use write::{
     Envelope, Line, Step, entry_line, header_line, label_line, lane_line, name_line, record_line,
+    target_of,
 };
 
 use crate::json::{Document, Grammar, Json, Node};
@@ -33,6 +37,27 @@ pub(crate) fn interpret<'a, V: Json<'a>>(
         Format::CodebotV3 => codebot::interpret(object, first_text),
         Format::PiV1 | Format::PiV2 | Format::PiV3 => pi_v3::interpret(object, format, first_text),
         Format::PiV4 => pi_v4::interpret(object, first_text),
+    }
+}
+
+/// A kind by the name that it has in the lines of a format.
+pub(crate) struct Named {
+    pub(crate) kind: Kind,
+    /// Whether every line with this kind has this name.
+    pub(crate) is_only_name: bool,
+}
+
+/// The kind of entry that has a name in a format; `Other` if none has.
+pub(crate) fn kind_by_name(format: Format, name: &str) -> Named {
+    let kind = match format {
+        Format::CodebotV3 => codebot::kind_by_name(name),
+        Format::PiV1 | Format::PiV2 | Format::PiV3 => pi_v3::kind_by_name(name),
+        Format::PiV4 => pi_v4::entry_kind(name),
+    };
+    let has_several = format == Format::CodebotV3 && kind == Some(Kind::EffortChange);
+    Named {
+        kind: kind.unwrap_or(Kind::Other),
+        is_only_name: kind.is_some() && !has_several,
     }
 }
 

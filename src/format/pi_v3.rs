@@ -79,7 +79,7 @@ pub(super) fn interpret<'a, V: Json<'a>>(
     }
 }
 
-fn kind_by_name(name: &str) -> Option<Kind> {
+pub(super) fn kind_by_name(name: &str) -> Option<Kind> {
     Some(match name {
         "message" => Kind::Message,
         "model_change" => Kind::ModelChange,

@@ -134,7 +134,7 @@ fn entry<'a, V: Json<'a>>(
     Ok(entry)
 }
 
-fn entry_kind(name: &str) -> Option<Kind> {
+pub(super) fn entry_kind(name: &str) -> Option<Kind> {
     Some(match name {
         "message" => Kind::Message,
         "model_change" => Kind::ModelChange,
@@ -203,7 +203,7 @@ fn record<'a, V: Json<'a>>(
     })
 }
 
-fn record_kind(name: &str) -> Kind {
+pub(crate) fn record_kind(name: &str) -> Kind {
     match name {
         "operation_started" => Kind::OperationStarted,
         "abort_requested" => Kind::AbortRequested,

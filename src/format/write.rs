@@ -98,12 +98,13 @@ pub(crate) enum Step {
     Other,
 }
 
-/// Writes the line of a record (pi v4), newline included, and checks it.
+/// Writes the line of a record (pi v4), newline included, and checks it. The run that it belongs
+/// to comes back too.
 pub(crate) fn record_line(
     line: &mut Line,
     new: &NewRecord,
     envelope: &Envelope<'_>,
-) -> Result<Step> {
+) -> Result<(Step, Option<String>)> {
     let fields = own_fields(&new.fields)?;
     line.start();
     line.text("{\"kind\":\"record\",\"type\":", &new.kind);
@@ -292,7 +293,7 @@ impl Line {
     }
 
     /// Parses the object of the line and compares it with what it should say.
-    fn check(&mut self, expected: &Expected<'_>) -> Result<Step> {
+    fn check(&mut self, expected: &Expected<'_>) -> Result<Said> {
         let len = self.object().len();
         if self.scratch.capacity() > KEPT && len < KEPT {
             self.scratch = Vec::new();
@@ -328,6 +329,15 @@ impl Line {
     }
 }
 
+/// What a record says that its store must know: its step, and the run that it belongs to.
+type Said = (Step, Option<String>);
+
+/// The entry that an entry of pi v3 speaks of.
+pub(crate) fn target_of(object: &[u8]) -> Option<String> {
+    let document = Grammar::parse(object).ok()?;
+    text_of(document.root().field("targetId")).map(Cow::into_owned)
+}
+
 /// What a line must turn out to be when it is read.
 enum Expected<'e> {
     Entry {
@@ -351,13 +361,13 @@ const ENTRY_KEYS: [&str; 7] = ["kind", "lane", "type", "id", "parentId", "seq", 
 const RECORD_KEYS: [&str; 6] = ["kind", "type", "id", "lane", "seq", "timestamp"];
 
 impl Expected<'_> {
-    fn at<'a, V: Json<'a>>(&self, object: V) -> Result<Step> {
+    fn at<'a, V: Json<'a>>(&self, object: V) -> Result<Said> {
         match *self {
             Self::Entry { format, new, id } => {
-                entry_says(format, new, id, object).map(|()| Step::Other)
+                entry_says(format, new, id, object).map(|()| (Step::Other, None))
             }
             Self::Record { new, id } => record_says(new, id, object),
-            Self::Header { format } => header_says(format, object).map(|()| Step::Other),
+            Self::Header { format } => header_says(format, object).map(|()| (Step::Other, None)),
         }
     }
 }
@@ -403,7 +413,7 @@ fn entry_says<'a, V: Json<'a>>(format: Format, new: &NewEntry, id: &str, object:
     Ok(())
 }
 
-fn record_says<'a, V: Json<'a>>(new: &NewRecord, id: &str, object: V) -> Result<Step> {
+fn record_says<'a, V: Json<'a>>(new: &NewRecord, id: &str, object: V) -> Result<Said> {
     each_once(object, &RECORD_KEYS, false)?;
     let meaning = interpret(Format::PiV4, object, false);
     let record = match &meaning.mutation {
@@ -414,23 +424,27 @@ fn record_says<'a, V: Json<'a>>(new: &NewRecord, id: &str, object: V) -> Result<
         .field("intent")
         .and_then(|intent| intent.field("kind"));
     let intent = text_of(intent).unwrap_or_default();
-    match record.kind {
-        Kind::OtherRecord => Err(bad(&format!(
-            "expected a type of record that pi-v4 has, found `{}`",
-            new.kind
-        ))),
-        Kind::OperationStarted if matches!(&*intent, "run" | "compaction" | "navigation") => {
-            Ok(Step::Started)
+    let run = record.run.as_ref().map(|run| run.clone().into_owned());
+    let step = match (record.kind, &run) {
+        (Kind::OtherRecord, _) => {
+            return Err(bad(&format!(
+                "expected a type of record that pi-v4 has, found `{}`",
+                new.kind
+            )));
         }
-        Kind::OperationStarted => Err(bad(&format!(
-            "expected `intent.kind` to be `run`, `compaction` or `navigation`, found `{intent}`"
-        ))),
-        Kind::OperationFinished => match &record.run {
-            Some(run) => Ok(Step::Finished(run.clone().into_owned())),
-            None => Err(bad("expected `runId` to be a string, found none")),
-        },
-        _ => Ok(Step::Other),
-    }
+        (Kind::OperationStarted, _) if !matches!(&*intent, "run" | "compaction" | "navigation") => {
+            return Err(bad(&format!(
+                "expected `intent.kind` to be `run`, `compaction` or `navigation`, found `{intent}`"
+            )));
+        }
+        (Kind::OperationStarted, _) => Step::Started,
+        (Kind::OperationFinished, Some(run)) => Step::Finished(run.clone()),
+        (Kind::OperationFinished, None) => {
+            return Err(bad("expected `runId` to be a string, found none"));
+        }
+        _ => Step::Other,
+    };
+    Ok((step, run))
 }
 
 fn header_says<'a, V: Json<'a>>(format: Format, object: V) -> Result<()> {

@@ -37,7 +37,10 @@ pub(crate) fn merge(index: &Index) -> Result<Index, Damaged> {
         let count = rest.iter().take_while(fits).count().max(1);
         let (group, after) = rest.split_at_checked(count).ok_or(Damaged)?;
         let before = merged.last().map_or(0, |last| last.header_hash);
-        merged.push(Arc::new(join(group, before)?));
+        match group {
+            [single] if single.header.before == before => merged.push(Arc::clone(single)),
+            _ => merged.push(Arc::new(join(group, before)?)),
+        }
         rest = after;
     }
     Ok(index.with_segments(merged))

@@ -7,6 +7,7 @@ mod build;
 mod chunk;
 mod columns;
 mod draft;
+mod files;
 mod frame;
 mod ids;
 mod links;
@@ -22,7 +23,7 @@ pub(crate) use build::{Built, How, Progress, build, extend};
 pub(crate) use columns::{Flags, NONE, ROOT, ROW_WIDTH};
 pub(crate) use ids::Class;
 pub(crate) use merge::{MOST_SEGMENTS, merge};
-pub(crate) use sidecar::{Loaded, Sidecar, Why, is_suspicious, same_bytes};
+pub(crate) use sidecar::{Loaded, OnDisk, Sidecar, Why, is_suspicious, same_bytes};
 
 pub(crate) use summary::Details;
 pub(crate) use view::{Answer, Index, Slot, Trouble, class_of};

@@ -1,19 +1,18 @@
 //! The sidecar as a file: where it is, whether it is fresh, and how it is written. Loading never
 //! trusts it; writing never touches what another process may have mapped.
 
-use std::fs::{File, OpenOptions};
-use std::io::{self, Write};
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use rkyv::util::AlignedVec;
-use xxhash_rust::xxh3::{Xxh3, xxh3_128};
+use xxhash_rust::xxh3::Xxh3;
 
 use super::build::anchors;
+use super::files::{append, cache_folder, hashed_name, write_whole};
 use super::frame::{FrameHeader, PART, SALVAGED, TAIL, format_of};
-use super::merge::{MOST_SEGMENTS, merge};
+use super::merge::merge;
 use super::segment::{Backing, Damaged, Segment, len64};
 use super::view::Index;
 use crate::error::Result;
@@ -35,13 +34,42 @@ pub(crate) struct Sidecar {
 #[derive(Debug)]
 pub(crate) struct Loaded {
     pub(crate) index: Index,
-    pub(crate) path: PathBuf,
-    /// Bytes of good frames; the file may go on with others.
-    pub(crate) good: u64,
-    pub(crate) file_len: u64,
+    pub(crate) disk: OnDisk,
     /// The log was found unchanged by its hash; saying so in the sidecar saves the next reader that.
     pub(crate) vouched: bool,
 }
+
+/// What stands in a sidecar file, as far as the next one to write it must know.
+#[derive(Clone, Debug)]
+pub(crate) struct OnDisk {
+    pub(crate) path: PathBuf,
+    /// The header hashes of the frames that count, in order.
+    counting: Vec<u64>,
+    /// All frames of the file, those included that later ones replace.
+    frames: usize,
+    /// Bytes of good frames; the file may go on with others.
+    good: u64,
+    file_len: u64,
+    slots: u64,
+}
+
+impl OnDisk {
+    /// Whether the frames that count are the first segments of an index.
+    pub(crate) fn has(&self, index: &Index, segments: usize) -> bool {
+        let segments = index.segments.iter().take(segments);
+        segments
+            .map(|segment| segment.header_hash)
+            .eq(self.counting.iter().copied())
+    }
+
+    /// The entries and records that it covers.
+    pub(crate) fn slots(&self) -> u64 {
+        self.slots
+    }
+}
+
+/// A sidecar with more frames than this is written anew, so that opening it stays cheap.
+const MOST_FRAMES: usize = 128;
 
 /// Why there is no usable sidecar.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -101,38 +129,71 @@ impl Sidecar {
         Ok(Err(why))
     }
 
-    /// Writes an index to the first place where that works; none if it works nowhere.
-    pub(crate) fn write(&self, index: &Index, log: &LogFile) -> Option<PathBuf> {
-        let frames = frames_of(index, log)?;
-        self.places
+    /// Brings a sidecar up to an index that went on from it. What the index has beyond it is
+    /// added at its end, where merged segments replace the frames that they were merged from. Only
+    /// when what counts is the smaller part of the file it is written anew. None if that was not
+    /// possible, which costs the next reader some time.
+    pub(crate) fn add(disk: &OnDisk, index: &Index, log: &LogFile) -> Option<OnDisk> {
+        let known = index
+            .segments
             .iter()
-            .find(|place| write_whole(place, &frames).is_ok())
-            .cloned()
-    }
-
-    /// Adds to a loaded sidecar what an index has beyond it. False if that was not possible, which
-    /// costs the next reader some time.
-    pub(crate) fn add(&self, loaded: &Loaded, index: &Index, log: &LogFile) -> bool {
-        let known = loaded.index.segments.len();
+            .zip(&disk.counting)
+            .take_while(|(segment, hash)| segment.header_hash == **hash)
+            .count();
         let new = index.segments.get(known..).unwrap_or_default();
-        if index.segments.len() > MOST_SEGMENTS || loaded.good != loaded.file_len || new.is_empty()
-        {
-            let Some(frames) = merge(index).ok().and_then(|merged| frames_of(&merged, log)) else {
-                return false;
-            };
-            return write_whole(&loaded.path, &frames).is_ok();
-        }
         let frames: Vec<u8> = new
             .iter()
             .flat_map(|segment| segment.frame_bytes().iter().copied())
             .collect();
-        append(&loaded.path, loaded.file_len, &frames).is_ok()
+        let file_len = disk.file_len + len64(frames.len());
+        let is_mostly_old = disk.frames + new.len() > MOST_FRAMES
+            || file_len > 2 * index.bytes() + SMALL
+            || known == 0;
+        if new.is_empty() || is_mostly_old || disk.good != disk.file_len {
+            return write_to(&disk.path, &merge(index).ok()?, log);
+        }
+        append(&disk.path, disk.file_len, &frames).ok()?;
+        Some(OnDisk {
+            path: disk.path.clone(),
+            counting: hashes(index.segments.iter().map(|segment| segment.header_hash)),
+            frames: disk.frames + new.len(),
+            good: file_len,
+            file_len,
+            slots: u64::from(index.slots()),
+        })
+    }
+
+    /// Writes an index to the first place where that works; none if it works nowhere.
+    pub(crate) fn write(&self, index: &Index, log: &LogFile) -> Option<OnDisk> {
+        self.places
+            .iter()
+            .find_map(|place| write_to(place, index, log))
     }
 }
 
-/// The frames of an index one after the other, chained, with the log's identity in the last.
-fn frames_of(index: &Index, log: &LogFile) -> Option<Vec<u8>> {
+fn write_to(place: &Path, index: &Index, log: &LogFile) -> Option<OnDisk> {
+    let (frames, counting) = frames_of(index, log)?;
+    write_whole(place, &frames).ok()?;
+    let file_len = len64(frames.len());
+    Some(OnDisk {
+        path: place.to_owned(),
+        frames: counting.len(),
+        counting,
+        good: file_len,
+        file_len,
+        slots: u64::from(index.slots()),
+    })
+}
+
+fn hashes(of: impl Iterator<Item = u64>) -> Vec<u64> {
+    of.collect()
+}
+
+/// The frames of an index one after the other, chained, with the log's identity in the last, and
+/// the hashes of their headers.
+fn frames_of(index: &Index, log: &LogFile) -> Option<(Vec<u8>, Vec<u64>)> {
     let mut bytes: Vec<u8> = Vec::new();
+    let mut counting = Vec::new();
     let mut before = 0;
     for segment in &index.segments {
         let mut header = segment.header;
@@ -145,8 +206,9 @@ fn frames_of(index: &Index, log: &LogFile) -> Option<Vec<u8>> {
             .get_mut(start..start + head.len())?
             .copy_from_slice(&head);
         before = FrameHeader::from_bytes(&head)?.1;
+        counting.push(before);
     }
-    Some(bytes)
+    Some((bytes, counting))
 }
 
 /// The log's identity as a sidecar may vouch for it: without a time of change where the log was
@@ -178,13 +240,7 @@ fn load(path: &Path, log: &LogFile, reading: Reading) -> Result<std::result::Res
     else {
         return Ok(Err(unusable("it is empty or cannot be read")));
     };
-    let mut segments = chain(&backing);
-    while segments
-        .last()
-        .is_some_and(|segment| segment.header.has(PART))
-    {
-        segments.pop();
-    }
+    let (segments, frames) = chain(&backing);
     let good = segments.last().map_or(0, |last| len64(last.end()));
     let Some(last) = segments.last() else {
         return Ok(Err(unusable(
@@ -201,6 +257,14 @@ fn load(path: &Path, log: &LogFile, reading: Reading) -> Result<std::result::Res
     if anchors(log, header.log_end)? != (header.head_hash, header.tail_hash) {
         return Ok(Err(unusable("the log is another one than was indexed")));
     }
+    let disk = OnDisk {
+        path: path.to_owned(),
+        counting: hashes(segments.iter().map(|segment| segment.header_hash)),
+        frames,
+        good,
+        file_len,
+        slots: header.first_slot + header.slots,
+    };
     let index = Index::new(format, segments, summary);
     let suspicious = is_suspicious(log, &header);
     if suspicious {
@@ -216,9 +280,7 @@ fn load(path: &Path, log: &LogFile, reading: Reading) -> Result<std::result::Res
     }
     Ok(Ok(Loaded {
         index,
-        path: path.to_owned(),
-        good,
-        file_len,
+        disk,
         vouched: suspicious,
     }))
 }
@@ -255,17 +317,22 @@ fn read_backing(file: &File, len: usize, reading: Reading) -> Option<Backing> {
     Some(Backing::Owned(Arc::new(bytes)))
 }
 
-/// The good frames at the start of a file that follow each other.
-fn chain(backing: &Backing) -> Vec<Arc<Segment>> {
+/// The frames of a file that count, and how many good ones it has. Each names the one that it
+/// follows: those between them are replaced by it. Frames that are a part of something count once
+/// its last part is there.
+fn chain(backing: &Backing) -> (Vec<Arc<Segment>>, usize) {
+    let mut whole: Vec<Arc<Segment>> = Vec::new();
     let mut segments: Vec<Arc<Segment>> = Vec::new();
-    let mut at = 0;
+    let (mut at, mut frames) = (0, 0);
     while let Some(segment) = Segment::decode(backing.clone(), at) {
         let header = &segment.header;
-        let follows = match segments.last() {
+        let named = segments
+            .iter()
+            .rposition(|last| last.header_hash == header.before);
+        let follows = match named.and_then(|named| segments.get(named)) {
             None => header.before == 0 && header.first_slot == 0 && header.first_row == 0,
             Some(last) => {
-                header.before == last.header_hash
-                    && header.seed == last.header.seed
+                header.seed == last.header.seed
                     && header.format == last.header.format
                     && header.first_slot == last.header.first_slot + last.header.slots
                     && header.first_row == last.header.first_row + last.header.rows
@@ -277,9 +344,15 @@ fn chain(backing: &Backing) -> Vec<Arc<Segment>> {
             break;
         }
         at = segment.end();
+        frames += 1;
+        segments.truncate(named.map_or(0, |named| named + 1));
+        let is_part = header.has(PART);
         segments.push(Arc::new(segment));
+        if !is_part {
+            whole.clone_from(&segments);
+        }
     }
-    segments
+    (whole, frames)
 }
 
 /// Whether the log still has the bytes that were indexed: reads all of them.
@@ -334,123 +407,4 @@ pub(crate) fn same_bytes(
         at += len64(rest.len());
     }
     Ok(Ok(true))
-}
-
-/// Replaces a sidecar: a new file in the same folder, then a rename. Who has the old one mapped
-/// keeps it. Not flushed to the disk: a torn one is noticed and rebuilt.
-fn write_whole(path: &Path, frames: &[u8]) -> io::Result<()> {
-    let folder = path
-        .parent()
-        .filter(|folder| !folder.as_os_str().is_empty())
-        .unwrap_or(Path::new("."));
-    make_folder(folder)?;
-    let name = path.file_name().ok_or(io::ErrorKind::InvalidInput)?;
-    let (mut file, temporary) = temporary_file(folder, name)?;
-    let result = file
-        .write_all(frames)
-        .and_then(|()| std::fs::rename(&temporary, path));
-    if result.is_err() {
-        // Nothing more can be done about a file that cannot be removed either.
-        let _ = std::fs::remove_file(&temporary);
-    }
-    result
-}
-
-/// A new file beside a sidecar, under a name that the next writer finds again: so a process that
-/// died before its rename leaves one file behind at the most, and not for long.
-fn temporary_file(folder: &Path, name: &std::ffi::OsStr) -> io::Result<(File, PathBuf)> {
-    static COUNT: AtomicU64 = AtomicU64::new(0);
-    /// Nobody writes a sidecar for longer than this.
-    const ABANDONED: std::time::Duration = std::time::Duration::from_secs(600);
-    let named = |end: &str| {
-        let mut file = std::ffi::OsString::from(".");
-        file.push(name);
-        file.push(end);
-        folder.join(file)
-    };
-    let usual = named(".tmp");
-    match private_file(&usual) {
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-        file => return file.map(|file| (file, usual)),
-    }
-    let age = std::fs::symlink_metadata(&usual).and_then(|metadata| metadata.modified());
-    if age.is_ok_and(|time| time.elapsed().is_ok_and(|age| age > ABANDONED)) {
-        // If another process is faster, its file is met below.
-        let _ = std::fs::remove_file(&usual);
-        if let Ok(file) = private_file(&usual) {
-            return Ok((file, usual));
-        }
-    }
-    let number = COUNT.fetch_add(1, Ordering::Relaxed);
-    let other = named(&format!(".{}-{number}.tmp", std::process::id()));
-    private_file(&other).map(|file| (file, other))
-}
-
-fn private_file(path: &Path) -> io::Result<File> {
-    let mut options = OpenOptions::new();
-    options.write(true).create_new(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.open(path)
-}
-
-fn make_folder(folder: &Path) -> io::Result<()> {
-    if folder.is_dir() {
-        return Ok(());
-    }
-    let mut builder = std::fs::DirBuilder::new();
-    builder.recursive(true);
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(folder)
-}
-
-/// Adds frames at the end of a sidecar that still is as it was loaded. Nobody's mapping changes:
-/// the bytes lie behind what others know.
-fn append(path: &Path, expected_len: u64, frames: &[u8]) -> io::Result<()> {
-    let changed = || io::Error::other("the sidecar changed meanwhile");
-    let mut file = OpenOptions::new().append(true).open(path)?;
-    file.try_lock().map_err(|_| changed())?;
-    let opened = file.metadata()?;
-    if opened.len() != expected_len
-        || Identity::of(&opened).inode != Identity::of(&std::fs::metadata(path)?).inode
-    {
-        return Err(changed());
-    }
-    // One write, so that a process that dies leaves at most a torn frame, which fails its checksum.
-    file.write_all(frames)
-}
-
-/// A name for a sidecar that stands apart from its log: readable, and the path's hash.
-fn hashed_name(log: &Path) -> String {
-    let whole = std::path::absolute(log).unwrap_or_else(|_| log.to_owned());
-    let whole = std::fs::canonicalize(&whole).unwrap_or(whole);
-    let hash = xxh3_128(whole.as_os_str().as_encoded_bytes());
-    let name: String = log
-        .file_stem()
-        .map(|stem| {
-            stem.to_string_lossy()
-                .chars()
-                .filter(|c| c.is_ascii_alphanumeric() || "-_.".contains(*c))
-                .take(64)
-                .collect()
-        })
-        .unwrap_or_default();
-    format!("{name}-{hash:032x}.idx")
-}
-
-fn cache_folder() -> Option<PathBuf> {
-    let absolute = |name: &str| {
-        std::env::var_os(name)
-            .map(PathBuf::from)
-            .filter(|path| path.is_absolute())
-    };
-    let base = if cfg!(windows) {
-        absolute("LOCALAPPDATA")
-    } else if cfg!(target_os = "macos") {
-        absolute("HOME").map(|home| home.join("Library/Caches"))
-    } else {
-        absolute("XDG_CACHE_HOME").or_else(|| absolute("HOME").map(|home| home.join(".cache")))
-    };
-    base.map(|base| base.join("leaflog"))
 }

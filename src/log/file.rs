@@ -32,6 +32,11 @@ pub(crate) struct Identity {
 }
 
 impl Identity {
+    /// Whether both are of one file, whenever it was written.
+    pub(crate) fn is_same_file(&self, other: &Self) -> bool {
+        (self.device, self.inode) == (other.device, other.inode)
+    }
+
     pub(crate) fn of(metadata: &Metadata) -> Self {
         let modified = metadata
             .modified()
@@ -57,29 +62,30 @@ impl Identity {
 /// Opens a file that is one: not a folder, a pipe or a device, which would block or never end.
 pub(crate) fn open_regular(path: &Path) -> Result<(File, Metadata)> {
     let before = std::fs::metadata(path).map_err(|e| Error::io("open it", path, e))?;
-    let refuse = |metadata: &Metadata| {
-        let found = if metadata.is_dir() {
-            "a folder, whose sessions `leaflog ls` lists"
-        } else {
-            "neither a file nor a folder"
-        };
-        Error::new(
-            Code::Storage,
-            format!("a session is a regular file, this is {found}"),
-        )
-        .at_path(path)
-    };
-    if !before.is_file() {
-        return Err(refuse(&before));
-    }
+    refuse_irregular(&before, path)?;
     let file = File::open(path).map_err(|e| Error::io("open it", path, e))?;
     let metadata = file
         .metadata()
         .map_err(|e| Error::io("look at it", path, e))?;
-    if !metadata.is_file() {
-        return Err(refuse(&metadata));
-    }
+    refuse_irregular(&metadata, path)?;
     Ok((file, metadata))
+}
+
+/// Refuses what is no file.
+pub(super) fn refuse_irregular(metadata: &Metadata, path: &Path) -> Result<()> {
+    if metadata.is_file() {
+        return Ok(());
+    }
+    let found = if metadata.is_dir() {
+        "a folder, whose sessions `leaflog ls` lists"
+    } else {
+        "neither a file nor a folder"
+    };
+    Err(Error::new(
+        Code::Storage,
+        format!("a session is a regular file, this is {found}"),
+    )
+    .at_path(path))
 }
 
 /// Fills a buffer from a place in a file, without moving any cursor.
@@ -118,6 +124,10 @@ impl LogFile {
     pub(crate) fn open(path: &Path, reading: Reading) -> Result<Self> {
         let (file, metadata) = open_regular(path)?;
         let len = metadata.len();
+        Ok(Self::of(path, file, &metadata, len, reading))
+    }
+
+    fn of(path: &Path, file: File, metadata: &Metadata, len: u64, reading: Reading) -> Self {
         let map = match (reading, usize::try_from(len)) {
             (Reading::Map, Ok(len)) if len > 0 => Map::of(&file, len).ok(),
             _ => None,
@@ -125,15 +135,34 @@ impl LogFile {
         if let Some(map) = &map {
             map.expect_random_reads();
         }
-        let identity = Identity::of(&metadata);
-        Ok(Self {
+        let identity = Identity::of(metadata);
+        Self {
             path: path.to_owned(),
             file,
             len,
             identity,
             map,
             handed_out: AtomicU64::new(0),
-        })
+        }
+    }
+
+    /// The same log at a later moment, when it has at least so many bytes more.
+    pub(crate) fn grown(&self, len: u64) -> Result<Self> {
+        let file = self
+            .file
+            .try_clone()
+            .map_err(|e| Error::io("open it again", &self.path, e))?;
+        let metadata = self.metadata()?;
+        let reading = if self.map.is_some() || self.len == 0 {
+            Reading::Map
+        } else {
+            Reading::Read
+        };
+        let log = Self::of(&self.path, file, &metadata, len, reading);
+        match metadata.len() {
+            now if now < len => Err(log.truncated(now)),
+            _ => Ok(log),
+        }
     }
 
     pub(crate) fn path(&self) -> &Path {
@@ -209,6 +238,36 @@ impl LogFile {
             (io::ErrorKind::UnexpectedEof, Ok(metadata)) => self.truncated(metadata.len()),
             _ => Error::io("read it", &self.path, error),
         }
+    }
+
+    /// Where the last line starts: behind the last newline, which is the end of the file if that
+    /// is one.
+    pub(crate) fn last_line_start(&self) -> Result<u64> {
+        let mut end = self.len;
+        while end > 0 {
+            let step = end.min(1 << 16);
+            let start = end - step;
+            let bytes = self.read(start, usize::try_from(step).unwrap_or(0))?;
+            if let Some(last) = bytes.and_then(|bytes| memchr::memrchr(b'\n', &bytes)) {
+                return Ok(start + u64::try_from(last).unwrap_or(0) + 1);
+            }
+            end = start;
+        }
+        Ok(0)
+    }
+
+    /// Where the line after the one with a byte starts; none if there is none.
+    pub(crate) fn next_line_start(&self, offset: u64) -> Result<Option<u64>> {
+        let mut at = offset;
+        while at < self.len {
+            let step = (self.len - at).min(1 << 12);
+            let bytes = self.read(at, usize::try_from(step).unwrap_or(0))?;
+            if let Some(first) = bytes.and_then(|bytes| memchr::memchr(b'\n', &bytes)) {
+                return Ok(Some(at + u64::try_from(first).unwrap_or(0) + 1));
+            }
+            at += step;
+        }
+        Ok(None)
     }
 
     /// The number of the line that holds a byte, counted from 1, and where that line starts. Reads

@@ -1,10 +1,14 @@
 //! The JSONL file: opening it, mapping it, handing out its lines, judging what a damaged line still
-//! holds. Knows no formats; never writes a log.
+//! holds, appending whole lines to it. Knows no formats.
 
+mod append;
 mod file;
 mod judge;
 mod lines;
+mod lock;
 mod map;
+
+pub(crate) use append::{Appender, Tail};
 
 pub(crate) use file::{Identity, LogFile, open_regular, read_exact_at};
 pub(crate) use judge::{Finding, judge};

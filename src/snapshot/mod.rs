@@ -13,7 +13,7 @@ use crate::json::{Document, Grammar, Json, Node};
 use crate::log::LogFile;
 use crate::model::{At, Format, Messages, Snapshot};
 
-pub(crate) use trail::{End, Trail};
+pub(crate) use trail::{End, Trail, break_at, whole_path};
 
 /// An index and its log.
 #[derive(Clone, Copy)]

@@ -28,7 +28,7 @@ pub struct Entry {
     pub time: Option<i64>,
     /// The lane that it was written on (pi v4).
     pub lane: Option<String>,
-    /// Its number in the log's sequence (pi v4).
+    /// Its number in the sequence; in formats without one its place among the entries of the file.
     pub seq: Option<u64>,
     /// The byte offset of the object in the log; none in a store without one.
     pub offset: Option<u64>,
@@ -67,7 +67,7 @@ impl Entry {
                 .lane(slot)?
                 .map(str::to_owned)
                 .or_else(|| text("lane").filter(|_| index.format.has_lanes())),
-            seq: index.seq(slot)?,
+            seq: Some(super::find::number(source, slot)?),
             offset: Some(index.place(slot)?.0),
             bytes: bytes.into_owned(),
         })

@@ -2,13 +2,17 @@
 //! that joins log, index, format and snapshot.
 
 mod entry;
+mod find;
 mod mutations;
 mod options;
 mod repository;
 mod rules;
 mod session;
+mod state;
+mod storage;
 mod tree;
 mod verify;
+mod writer;
 
 pub use entry::Entry;
 pub use mutations::{Mutation, Mutations};

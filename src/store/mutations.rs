@@ -2,12 +2,13 @@
 
 use std::borrow::Cow;
 use std::collections::VecDeque;
-use std::path::Path;
+use std::sync::Arc;
 
+use super::state::State;
 use crate::error::Result;
 use crate::format::{Fact, Mutation as Meant, Sequence, detect, interpret};
 use crate::json::{Document, Grammar, lossy};
-use crate::log::{Lines, LogFile, Reading, judge};
+use crate::log::{Lines, judge};
 use crate::model::Format;
 
 /// One kept line.
@@ -38,10 +39,9 @@ impl Mutation {
 
 /// An iterator over the kept lines of a log.
 pub struct Mutations {
-    log: LogFile,
+    state: Arc<State>,
     offset: u64,
     line: u64,
-    format: Format,
     salvage: bool,
     header_seen: bool,
     count: u64,
@@ -53,23 +53,33 @@ pub struct Mutations {
 const BATCH: usize = 1024;
 
 impl Mutations {
-    pub(super) fn open(path: &Path, format: Format, salvage: bool) -> Result<Self> {
-        Ok(Self {
-            log: LogFile::open(path, Reading::Read)?,
+    pub(super) fn of(state: Arc<State>, salvage: bool) -> Self {
+        Self {
+            state,
             offset: 0,
             line: 0,
-            format,
             salvage,
             header_seen: false,
             count: 0,
             ready: VecDeque::new(),
             done: false,
-        })
+        }
+    }
+
+    /// Goes on behind an entry or a record, `count` lines having been kept up to it. Their line
+    /// numbers count from there.
+    pub(super) fn behind(state: Arc<State>, salvage: bool, offset: u64, count: u64) -> Self {
+        Self {
+            offset,
+            header_seen: true,
+            count,
+            ..Self::of(state, salvage)
+        }
     }
 
     fn fill(&mut self) -> Result<()> {
-        let log = &self.log;
-        let mut lines = Lines::from(log, self.offset);
+        let format = self.state.index.format;
+        let mut lines = Lines::from(&self.state.log, self.offset);
         for _ in 0..BATCH {
             let Some((line, bytes)) = lines.next()? else {
                 self.done = true;
@@ -84,7 +94,6 @@ impl Mutations {
                 0
             };
             let text = bytes.get(skip..).unwrap_or_default();
-            let format = self.format;
             let judged = judge(text, line.terminated, |document| {
                 interpret(format, document.root(), false).mutation.is_some()
             });

@@ -138,15 +138,19 @@ impl OpenOptions {
         self
     }
 
-    /// Opens a session for reading.
+    /// Opens a session: for reading, or for writing if [`write`](Self::write) says so.
     ///
     /// # Errors
     ///
     /// `not_found` if there is no such file, `storage` if it cannot be read or is no regular file,
     /// `invalid_entry` if it is no session or, when strict, has any damage, `unsupported` if its
-    /// version is not known.
+    /// version is not known. For writing also `locked` if another writer has it, `unsupported` for
+    /// pi v1 and v2, which `convert` brings to v4.
     pub fn open(&self, path: impl AsRef<Path>) -> Result<Session> {
-        Session::open_with(path.as_ref(), self.clone())
+        let mut options = self.clone();
+        // A file without a header is read only.
+        options.salvage &= !options.write;
+        Session::open_with(path.as_ref(), options)
     }
 
     /// Reads everything: every line, the sidecar against the log, the path of every leaf. Repairs

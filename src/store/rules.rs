@@ -129,6 +129,13 @@ impl Head {
         }
     }
 
+    /// A lane stands on another entry, of which nothing is written.
+    pub(crate) fn stand_on(&mut self, name: &str, leaf: Option<&str>) {
+        if let Some(open) = self.find_mut(name) {
+            open.lane.leaf = leaf.map(str::to_owned);
+        }
+    }
+
     /// A fact was written.
     pub(crate) fn wrote_fact(&mut self) {
         self.seq += 1;

@@ -1,26 +1,20 @@
-//! One session, opened for reading: its index found, extended or rebuilt, and its answers.
+//! One session in a file, and what it answers through its index.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use parking_lot::{Mutex, RwLock};
 use serde::Serialize;
 
-use super::{Entry, IndexMode, Mutations, OpenOptions, SessionInfo, TreeNode, tree};
+use super::state::State;
+use super::writer::Writer;
+use super::{Entry, Mutations, OpenOptions, SessionInfo, TreeNode, rules, tree};
 use crate::error::{Code, Error, Result};
-use crate::index::{
-    Answer, Built, Class, Details, How, Index, Loaded, MOST_SEGMENTS, Sidecar, Trouble, Why, build,
-    extend, is_suspicious, merge, same_bytes,
-};
-use crate::log::LogFile;
-use crate::model::{At, Format, Overview, ReportCode, Snapshot};
+use crate::index::{Answer, Class, Details, Trouble};
+use crate::log::Appender;
+use crate::model::{At, Format, Overview, Snapshot};
 use crate::snapshot::{self, Source};
-
-/// Logs of less than this are read whole and get a sidecar only when asked.
-const SMALL_LOG: u64 = 1 << 20;
-/// A reader writes what it found beyond a sidecar if that is at least this part of the whole, so
-/// that the cost of writing stays in proportion.
-const WORTH_WRITING: u64 = 32;
 
 /// What opening a session did with its index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -62,20 +56,12 @@ pub struct BytesRead {
     pub index: u64,
 }
 
-#[derive(Debug)]
-struct State {
-    log: LogFile,
-    index: Index,
-    /// How many of the index's segments cover whole lines.
-    whole: usize,
-    status: IndexStatus,
-}
-
-/// A session, opened for reading.
+/// A session in a file, open for reading or, with [`OpenOptions::write`], for writing.
 ///
-/// Answers come from the log as it was when the session was opened or last
-/// [refreshed](Self::refresh), through the index; a wrong index is noticed, rebuilt, and the answer
-/// given from the rebuilt one. Any number of threads may share a session.
+/// Answers come from the log through the index: as it was when the session was opened or last
+/// [refreshed](Self::refresh), and with all that was written through the session itself. A wrong
+/// index is noticed, rebuilt, and the answer given from the rebuilt one. Any number of threads may
+/// share a session; writes take turns.
 ///
 /// ```
 /// # let folder = tempfile::tempdir().unwrap();
@@ -83,25 +69,41 @@ struct State {
 /// # std::fs::write(&path, concat!(
 /// #   "{\"type\":\"session\",\"version\":3,\"id\":\"s1\",\"timestamp\":\"2026-07-14T09:00:00Z\",\"cwd\":\"/\"}\n",
 /// #   "{\"type\":\"message\",\"id\":\"00000001\",\"parentId\":null,\"timestamp\":\"2026-07-14T09:00:01Z\",\"message\":{\"role\":\"user\",\"content\":\"hi\"}}\n")).unwrap();
-/// use leaflog::{At, Session};
+/// use leaflog::{At, NewEntry, OpenOptions, Session, SessionStorage};
 ///
 /// let session = Session::open(&path)?;
 /// let snapshot = session.snapshot(At::Current)?;
 /// assert_eq!(snapshot.messages.get(0), Some(r#"{"role":"user","content":"hi"}"#));
 /// assert_eq!(session.path(At::Leaf("00000001"))?, ["00000001"]);
+///
+/// let writer = OpenOptions::new().write(true).open(&path)?;
+/// let answer = r#"{"message":{"role":"assistant","content":[{"type":"text","text":"hello"}]}}"#;
+/// let entry = writer.append_entry(NewEntry::new("message", answer), "main")?;
+/// assert_eq!(entry.parent.as_deref(), Some("00000001"));
+///
+/// assert!(session.refresh()?);
+/// assert_eq!(session.snapshot(At::Current)?.messages.len(), 2);
 /// # Ok::<(), leaflog::Error>(())
 /// ```
 #[derive(Debug)]
 pub struct Session {
-    path: PathBuf,
-    options: OpenOptions,
-    state: RwLock<Arc<State>>,
+    pub(super) inner: Arc<Inner>,
+}
+
+/// What a session shares with the thread that keeps its index.
+#[derive(Debug)]
+pub(super) struct Inner {
+    pub(super) path: PathBuf,
+    pub(super) options: OpenOptions,
+    pub(super) state: RwLock<Arc<State>>,
     /// Held while a new state is made.
-    renewing: Mutex<()>,
+    pub(super) renewing: Mutex<()>,
+    pub(super) writer: Option<Writer>,
+    pub(super) closed: AtomicBool,
 }
 
 impl Session {
-    /// Opens a session with the default options.
+    /// Opens a session for reading, with the default options.
     ///
     /// # Errors
     ///
@@ -111,13 +113,25 @@ impl Session {
     }
 
     pub(super) fn open_with(path: &Path, options: OpenOptions) -> Result<Self> {
+        // Locked first, so that nobody writes behind the state that is read.
+        let lock = options.write.then(|| Appender::open(path)).transpose()?;
         let state = State::open(path, &options, None)?;
-        Ok(Self {
-            path: path.to_owned(),
-            options,
-            state: RwLock::new(Arc::new(state)),
-            renewing: Mutex::new(()),
-        })
+        let writer = lock.map(|lock| Writer::start(lock, &state, options.durability));
+        let writer = writer.transpose()?;
+        Ok(Self::of(path, options, state, writer))
+    }
+
+    fn of(path: &Path, options: OpenOptions, state: State, writer: Option<Writer>) -> Self {
+        Self {
+            inner: Arc::new(Inner {
+                path: path.to_owned(),
+                options,
+                state: RwLock::new(Arc::new(state)),
+                renewing: Mutex::new(()),
+                writer,
+                closed: AtomicBool::new(false),
+            }),
+        }
     }
 
     /// A new session whose file, which starts with a header line, appears with its first message.
@@ -129,7 +143,7 @@ impl Session {
     /// The log's path.
     #[must_use]
     pub fn log_path(&self) -> &Path {
-        &self.path
+        &self.inner.path
     }
 
     /// The log's format.
@@ -225,10 +239,11 @@ impl Session {
     ///
     /// # Errors
     ///
-    /// Only what opening the log again may meet; reading goes on while the iterator is used.
+    /// Only what reading the log may meet; reading goes on while the iterator is used.
     pub fn mutations(&self) -> Result<Mutations> {
-        let state = self.state();
-        Mutations::open(&self.path, state.index.format, self.options.salvage)
+        self.inner.check_open()?;
+        self.inner.catch_up()?;
+        Ok(Mutations::of(self.state(), self.inner.options.salvage))
     }
 
     /// How many entries have more than one child: how often the conversation went back.
@@ -274,27 +289,63 @@ impl Session {
     ///
     /// As [`OpenOptions::open`]; the session stays as it was then.
     pub fn refresh(&self) -> Result<bool> {
+        let inner = &self.inner;
+        inner.check_open()?;
+        if inner.writer.is_some() {
+            // Nobody else writes.
+            let before = self.state().log.len();
+            inner.catch_up()?;
+            return Ok(self.state().log.len() != before);
+        }
         // One at a time: who opens the log later sees the later log.
-        let _turn = self.renewing.lock();
+        let _turn = inner.renewing.lock();
         let old = self.state();
-        let new = State::open(&self.path, &self.options, Some(&old))?;
+        let new = State::open(&inner.path, &inner.options, Some(&old))?;
         let changed = new.log.len() != old.log.len() || new.log.identity() != old.log.identity();
-        *self.state.write() = Arc::new(new);
+        *inner.state.write() = Arc::new(new);
         Ok(changed)
     }
 
-    fn state(&self) -> Arc<State> {
-        Arc::clone(&self.state.read())
+    pub(super) fn state(&self) -> Arc<State> {
+        self.inner.state()
     }
 
     /// Asks the index; if it turns out wrong, rebuilds it and asks again.
-    fn answer<T>(&self, ask: impl Fn(Source<'_>) -> Answer<T>) -> Result<T> {
+    pub(super) fn answer<T>(&self, ask: impl Fn(Source<'_>) -> Answer<T>) -> Result<T> {
+        self.inner.answer(ask)
+    }
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        // What could not be written is derived from the log; there is nobody to tell.
+        let _ = self.inner.close();
+    }
+}
+
+impl Inner {
+    pub(super) fn state(&self) -> Arc<State> {
+        Arc::clone(&self.state.read())
+    }
+
+    pub(super) fn check_open(&self) -> Result<()> {
+        if self.closed.load(Ordering::Acquire) {
+            return Err(rules::closed().at_path(&self.path));
+        }
+        Ok(())
+    }
+
+    pub(super) fn answer<T>(&self, ask: impl Fn(Source<'_>) -> Answer<T>) -> Result<T> {
+        self.check_open()?;
+        self.catch_up()?;
+        self.ask(ask)
+    }
+
+    /// As [`answer`](Self::answer), of what is indexed already.
+    pub(super) fn ask<T>(&self, ask: impl Fn(Source<'_>) -> Answer<T>) -> Result<T> {
         let state = self.state();
         state.log.check_not_truncated()?;
-        match ask(Source {
-            index: &state.index,
-            log: &state.log,
-        }) {
+        match ask(state.source()) {
             Ok(answer) => return Ok(answer),
             Err(Trouble::Log(error)) => return Err(error.at_path(&self.path)),
             Err(Trouble::Index) => {}
@@ -304,11 +355,7 @@ impl Session {
         let state = Arc::new(State::rebuild(&self.path, &self.options, reason)?);
         *self.state.write() = Arc::clone(&state);
         drop(turn);
-        ask(Source {
-            index: &state.index,
-            log: &state.log,
-        })
-        .map_err(|trouble| match trouble {
+        ask(state.source()).map_err(|trouble| match trouble {
             Trouble::Log(error) => error.at_path(&self.path),
             Trouble::Index => Error::new(
                 Code::Storage,
@@ -366,349 +413,5 @@ fn overview(source: Source<'_>, details: &Details) -> Overview {
         first_message: summary.first_message.clone(),
         reports: details.reports(),
         report_count: summary.report_count(),
-    }
-}
-
-/// The options as a build wants them.
-pub(super) fn how<'p>(
-    options: &OpenOptions,
-    progress: Option<crate::index::Progress<'p>>,
-) -> How<'p> {
-    How {
-        salvage: options.salvage,
-        progress,
-    }
-}
-
-impl State {
-    fn open(path: &Path, options: &OpenOptions, old: Option<&Self>) -> Result<Self> {
-        let log = LogFile::open(path, options.reading)?;
-        let state = with_progress(options, log.len(), |how| {
-            Self::load(log, path, options, how, old)
-        })?;
-        state.check(options, path)
-    }
-
-    fn load(
-        log: LogFile,
-        path: &Path,
-        options: &OpenOptions,
-        how: How<'_>,
-        old: Option<&Self>,
-    ) -> Result<Self> {
-        if let Some(state) = old
-            .map(|old| Self::go_on(&log, how, old))
-            .transpose()?
-            .flatten()
-        {
-            let (index, whole, status) = state;
-            return Ok(Self {
-                log,
-                index,
-                whole,
-                status,
-            });
-        }
-        if options.index == IndexMode::Memory {
-            let built = build(&log, how)?;
-            return Ok(Self::in_memory(log, built, "the index is kept in memory"));
-        }
-        let sidecar = Sidecar::of(path, options.index_dir.as_deref());
-        let why = match sidecar.load(&log, options.reading)? {
-            // Who wants to know of every damaged line needs the list of them.
-            Ok(loaded) if options.strict && loaded.index.details().is_err() => {
-                Why::Unusable("it is damaged".to_owned())
-            }
-            Ok(loaded) => match extend(&log, &loaded.index, how) {
-                Ok(Some(built)) => {
-                    return Ok(Self::extended(log, options, &sidecar, &loaded, built));
-                }
-                Ok(None) => {
-                    Why::Unusable("new lines change what is known of earlier ones".to_owned())
-                }
-                Err(Trouble::Log(error)) => return Err(error.at_path(path)),
-                Err(Trouble::Index) => Why::Unusable("it is damaged".to_owned()),
-            },
-            Err(why) => why,
-        };
-        let reason = match why {
-            Why::Missing if log.len() < SMALL_LOG && options.index != IndexMode::Always => {
-                let built = build(&log, how)?;
-                return Ok(Self::in_memory(
-                    log,
-                    built,
-                    "a log of less than 1 MiB gets a sidecar only when asked",
-                ));
-            }
-            Why::Missing => "there was no sidecar".to_owned(),
-            Why::Unusable(reason) => format!("the sidecar was not usable: {reason}"),
-        };
-        let built = build(&log, how)?;
-        Ok(Self::rebuilt(log, options, &sidecar, built, reason))
-    }
-
-    /// Goes on from the index of an earlier state of the same file, if it only grew.
-    fn go_on(
-        log: &LogFile,
-        how: How<'_>,
-        old: &Self,
-    ) -> Result<Option<(Index, usize, IndexStatus)>> {
-        let segments = old.index.segments.get(..old.whole).unwrap_or_default();
-        let Some(last) = segments.last() else {
-            return Ok(None);
-        };
-        if log.len() < old.log.len() || !last.anchors_match(log)? {
-            return Ok(None);
-        }
-        let Ok(summary) = last.summary() else {
-            return Ok(None);
-        };
-        let index = Index::new(old.index.format, segments.to_vec(), summary);
-        if is_suspicious(log, &last.header) && !matches!(same_bytes(&index, log)?, Ok(true)) {
-            return Ok(None);
-        }
-        let built = match extend(log, &index, how) {
-            Ok(Some(built)) => built,
-            Ok(None) | Err(Trouble::Index) => return Ok(None),
-            Err(Trouble::Log(error)) => return Err(error),
-        };
-        let built = built.merged();
-        let grew = built.lines > 0;
-        let status = IndexStatus {
-            state: if grew {
-                IndexState::Extended
-            } else {
-                old.status.state
-            },
-            reason: if grew {
-                Some(grown(built.lines))
-            } else {
-                old.status.reason.clone()
-            },
-            lines_read: built.lines,
-            bytes: built.index.bytes(),
-            // What a refresh finds is not written; the next one who opens the session does that.
-            path: old.status.path.clone().filter(|_| !grew),
-        };
-        Ok(Some((built.index, built.whole, status)))
-    }
-
-    fn rebuild(path: &Path, options: &OpenOptions, reason: &str) -> Result<Self> {
-        let log = LogFile::open(path, options.reading)?;
-        let state = with_progress(options, log.len(), |how| {
-            let built = build(&log, how)?;
-            if options.index == IndexMode::Memory {
-                return Ok(Self::in_memory(log, built, reason));
-            }
-            let sidecar = Sidecar::of(path, options.index_dir.as_deref());
-            if log.len() < SMALL_LOG && options.index != IndexMode::Always && !sidecar.exists() {
-                return Ok(Self::in_memory(log, built, reason));
-            }
-            Ok(Self::rebuilt(
-                log,
-                options,
-                &sidecar,
-                built,
-                reason.to_owned(),
-            ))
-        })?;
-        state.check(options, path)
-    }
-
-    fn in_memory(log: LogFile, built: Built, reason: &str) -> Self {
-        let status = IndexStatus {
-            state: IndexState::None,
-            reason: Some(reason.to_owned()),
-            lines_read: built.lines,
-            bytes: built.index.bytes(),
-            path: None,
-        };
-        Self {
-            log,
-            index: built.index,
-            whole: built.whole,
-            status,
-        }
-    }
-
-    fn rebuilt(
-        log: LogFile,
-        options: &OpenOptions,
-        sidecar: &Sidecar,
-        mut built: Built,
-        reason: String,
-    ) -> Self {
-        let written = built
-            .whole_index()
-            .and_then(|index| sidecar.write(&index, &log));
-        let mut status = IndexStatus {
-            state: if written.is_some() {
-                IndexState::Rebuilt
-            } else {
-                IndexState::None
-            },
-            reason: Some(match &written {
-                Some(_) => reason,
-                None if options.salvage && built.whole == 0 => {
-                    "a log that is read without its header gets no sidecar".to_owned()
-                }
-                None if built.whole == 0 => {
-                    "no line of the log can be indexed for good yet".to_owned()
-                }
-                None => format!("{reason}; a new one could not be written"),
-            }),
-            lines_read: built.lines,
-            bytes: built.index.bytes(),
-            path: written,
-        };
-        // What was just written is mapped, so that the memory it was made in is given back.
-        if status.path.is_some()
-            && let Ok(Ok(loaded)) = sidecar.load(&log, options.reading)
-            && loaded.index.segments.len() == built.whole
-        {
-            built
-                .index
-                .segments
-                .splice(..built.whole, loaded.index.segments);
-            status.bytes = built.index.bytes();
-        }
-        Self {
-            log,
-            index: built.index,
-            whole: built.whole,
-            status,
-        }
-    }
-
-    fn extended(
-        log: LogFile,
-        options: &OpenOptions,
-        sidecar: &Sidecar,
-        loaded: &Loaded,
-        built: Built,
-    ) -> Self {
-        let new_slots = u64::from(built.index.slots() - loaded.index.slots());
-        let is_much = new_slots * WORTH_WRITING >= u64::from(built.index.slots());
-        let has_new = built.whole > loaded.index.segments.len();
-        let asked = options.index == IndexMode::Always;
-        let mut path = Some(loaded.path.clone());
-        if (has_new && (asked || is_much)) || (loaded.vouched && !has_new) {
-            let added = built
-                .whole_index()
-                .is_some_and(|index| sidecar.add(loaded, &index, &log));
-            path = path.filter(|_| added || !has_new);
-        } else if has_new {
-            path = None;
-        }
-        let status = IndexStatus {
-            state: if built.lines > 0 {
-                IndexState::Extended
-            } else {
-                IndexState::Fresh
-            },
-            reason: (built.lines > 0).then(|| grown(built.lines)),
-            lines_read: built.lines,
-            bytes: built.index.bytes(),
-            path,
-        };
-        Self {
-            log,
-            index: built.index,
-            whole: built.whole,
-            status,
-        }
-    }
-
-    /// Refuses a damaged log if strict reading was asked for.
-    fn check(self, options: &OpenOptions, path: &Path) -> Result<Self> {
-        if !options.strict {
-            return Ok(self);
-        }
-        let summary = &self.index.summary;
-        let orphans_are_roots = matches!(
-            self.index.format,
-            Format::PiV1 | Format::PiV2 | Format::PiV3
-        );
-        let allowed = |code| orphans_are_roots && code == ReportCode::MissingParent;
-        let refused = summary.report_count()
-            - if orphans_are_roots {
-                summary.count_of(ReportCode::MissingParent)
-            } else {
-                0
-            };
-        if refused == 0 {
-            return Ok(self);
-        }
-        let details = self.index.details().unwrap_or_default();
-        let first = details
-            .reports()
-            .into_iter()
-            .find(|report| !allowed(report.code));
-        Err(match first {
-            Some(report) => {
-                let code = report.code;
-                Error::new(
-                    Code::InvalidEntry,
-                    format!(
-                        "{code}: {}; tolerant reading goes on behind it",
-                        report.detail
-                    ),
-                )
-                .at_line(report.line, report.offset)
-            }
-            None => Error::new(
-                Code::InvalidEntry,
-                format!("{refused} lines are damaged; `verify` lists them"),
-            ),
-        }
-        .at_path(path))
-    }
-}
-
-fn grown(lines: u64) -> String {
-    let plural = if lines == 1 { "" } else { "s" };
-    format!("the log has {lines} more line{plural} than were indexed")
-}
-
-/// Runs something that may take long, with the caller's progress call behind it.
-pub(super) fn with_progress<T>(
-    options: &OpenOptions,
-    total: u64,
-    run: impl FnOnce(How<'_>) -> Result<T>,
-) -> Result<T> {
-    match &options.progress {
-        None => run(how(options, None)),
-        Some(call) => {
-            let result = run(how(options, Some(&|done| call(done, total))));
-            call(total, total);
-            result
-        }
-    }
-}
-
-impl Built {
-    /// With few segments, for sessions that are refreshed often. An index that cannot be merged is
-    /// damaged, which the next answer notices.
-    fn merged(mut self) -> Self {
-        if let Some(whole) = self
-            .whole_index()
-            .filter(|whole| whole.segments.len() > MOST_SEGMENTS)
-            && let Ok(merged) = merge(&whole)
-        {
-            let count = merged.segments.len();
-            self.index.segments.splice(..self.whole, merged.segments);
-            self.whole = count;
-        }
-        self
-    }
-
-    /// The part of the index that covers whole lines, if there is one.
-    fn whole_index(&self) -> Option<Index> {
-        let segments = self
-            .index
-            .segments
-            .get(..self.whole)
-            .filter(|segments| !segments.is_empty())?;
-        Some(self.index.with_segments(segments.to_vec()))
     }
 }

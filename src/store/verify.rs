@@ -5,7 +5,7 @@ use std::path::Path;
 use serde::Serialize;
 
 use super::entry::counts;
-use super::session::with_progress;
+use super::state::with_progress;
 use super::{IndexMode, OpenOptions};
 use crate::error::Result;
 use crate::index::{

@@ -1,0 +1,284 @@
+//! Appending to a log: whole lines, each by one write, under the writer's lock. A write that fails
+//! is cut back; a file that is not what it was is noticed before anything is written to it.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use super::Identity;
+use super::file::refuse_irregular;
+use super::lock::lock;
+use crate::error::{Code, Error, Result};
+
+/// What a log is written through. Tests put one in between that fails.
+pub(crate) trait Device: Send {
+    /// Writes at the end; may write less than all.
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize>;
+    /// Cuts to a length.
+    fn cut(&mut self, len: u64) -> io::Result<()>;
+    /// What was written is on the disk.
+    fn sync(&mut self) -> io::Result<()>;
+}
+
+impl Device for File {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        Write::write(self, bytes)
+    }
+
+    fn cut(&mut self, len: u64) -> io::Result<()> {
+        self.set_len(len)
+    }
+
+    fn sync(&mut self) -> io::Result<()> {
+        self.sync_data()
+    }
+}
+
+/// Appends that come faster than this one after the other are taken for a run in which nobody in
+/// this process can have touched the file in between.
+const RUN: Duration = Duration::from_micros(4);
+/// In a run the file is looked at this often.
+const LOOK: Duration = Duration::from_millis(1);
+
+/// A log that is open for appending.
+pub(crate) struct Appender<D = File> {
+    device: D,
+    path: PathBuf,
+    identity: Identity,
+    len: u64,
+    /// Where an unfinished last line starts that is to be dealt with before the first write.
+    tail: Option<Tail>,
+    /// Why nothing more can be written.
+    broken: Option<&'static str>,
+    last_append: Option<Instant>,
+    last_look: Option<Instant>,
+}
+
+/// What is to be done about a last line without a newline.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Tail {
+    /// It is whole: the newline is added.
+    Whole,
+    /// It is torn: what starts at this offset is kept beside the log and cut off.
+    Torn(u64),
+}
+
+impl Appender<File> {
+    /// Opens a log for appending and takes the writer's lock.
+    pub(crate) fn open(path: &Path) -> Result<Self> {
+        loop {
+            let file = OpenOptions::new()
+                .read(true)
+                .append(true)
+                .open(path)
+                .map_err(|e| Error::io("open it for writing", path, e))?;
+            let metadata = file
+                .metadata()
+                .map_err(|e| Error::io("look at it", path, e))?;
+            refuse_irregular(&metadata, path)?;
+            lock(&file, path)?;
+            // Who had the lock before may have put another file in its place.
+            let identity = Identity::of(&metadata);
+            match std::fs::metadata(path) {
+                Ok(now) if identity.is_same_file(&Identity::of(&now)) => {
+                    let len = now.len();
+                    return Ok(Self::of(file, path, identity, len));
+                }
+                Ok(_) => {}
+                Err(error) => return Err(Error::io("look at it", path, error)),
+            }
+        }
+    }
+
+    /// Gives the writer's lock back.
+    pub(crate) fn unlock(&self) -> Result<()> {
+        self.device
+            .unlock()
+            .map_err(|e| Error::io("unlock it", &self.path, e))
+    }
+}
+
+impl<D: Device> Appender<D> {
+    fn of(device: D, path: &Path, identity: Identity, len: u64) -> Self {
+        Self {
+            device,
+            path: path.to_owned(),
+            identity,
+            len,
+            tail: None,
+            broken: None,
+            last_append: None,
+            last_look: None,
+        }
+    }
+
+    /// Bytes of the log, all that were acknowledged.
+    pub(crate) fn len(&self) -> u64 {
+        self.len
+    }
+
+    /// Says that the last line has no newline.
+    pub(crate) fn set_tail(&mut self, tail: Tail) {
+        self.tail = Some(tail);
+    }
+
+    /// Whether the first write will cut the log.
+    pub(crate) fn will_cut(&self) -> bool {
+        matches!(self.tail, Some(Tail::Torn(_)))
+    }
+
+    /// Deals with an unfinished last line, if there still is one.
+    pub(crate) fn mend_tail(&mut self) -> Result<()> {
+        let Some(tail) = self.tail else {
+            return Ok(());
+        };
+        self.look()?;
+        match tail {
+            Tail::Whole => self.write(b"\n")?,
+            Tail::Torn(start) => {
+                let len = self.len;
+                keep_beside(&self.path, start, len)?;
+                self.device
+                    .cut(start)
+                    .map_err(|e| Error::io("cut its torn last line off", &self.path, e))?;
+                self.len = start;
+            }
+        }
+        self.tail = None;
+        Ok(())
+    }
+
+    /// Appends a line, which ends with its newline, and returns where it starts. With `durable`
+    /// it is on the disk when this returns. After an error the log is as it was before.
+    pub(crate) fn append(&mut self, line: &[u8], durable: bool) -> Result<u64> {
+        let now = Instant::now();
+        let is_run = self.last_append.is_some_and(|last| now - last < RUN)
+            && self.last_look.is_some_and(|last| now - last < LOOK);
+        if !is_run {
+            self.look()?;
+            self.last_look = Some(now);
+        }
+        self.last_append = Some(now);
+        let start = self.len;
+        self.write(line)?;
+        if durable {
+            self.sync_or_cut(start)?;
+        }
+        Ok(start)
+    }
+
+    /// All that was appended is on the disk when this returns.
+    pub(crate) fn sync(&mut self) -> Result<()> {
+        self.check_usable()?;
+        self.device
+            .sync()
+            .map_err(|e| Error::io("flush it to the disk", &self.path, e))
+    }
+
+    fn sync_or_cut(&mut self, start: u64) -> Result<()> {
+        let Err(error) = self.device.sync() else {
+            return Ok(());
+        };
+        // What the system still has in memory after a failed flush may or may not reach the disk.
+        self.broken = Some("an earlier flush to the disk failed");
+        if self.device.cut(start).is_ok() {
+            self.len = start;
+        }
+        Err(Error::io("flush it to the disk", &self.path, error))
+    }
+
+    fn check_usable(&self) -> Result<()> {
+        match self.broken {
+            None => Ok(()),
+            Some(why) => Err(Error::new(
+                Code::Storage,
+                format!("the session takes no more writes, because {why}; open it again"),
+            )
+            .at_path(&self.path)),
+        }
+    }
+
+    /// Looks whether the path still leads to the file that was opened, as long as it was left.
+    fn look(&self) -> Result<()> {
+        let refuse = |code, what: &str| {
+            Err(Error::new(
+                code,
+                format!(
+                    "{what} since it was opened for writing; nothing was written, open it again"
+                ),
+            )
+            .at_path(&self.path))
+        };
+        let metadata = match std::fs::metadata(&self.path) {
+            Ok(metadata) => metadata,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                return refuse(Code::NotFound, "the log was removed");
+            }
+            Err(error) => return Err(Error::io("look at it", &self.path, error)),
+        };
+        if !self.identity.is_same_file(&Identity::of(&metadata)) {
+            return refuse(Code::Storage, "the log was replaced by another file");
+        }
+        match metadata.len().cmp(&self.len) {
+            std::cmp::Ordering::Equal => Ok(()),
+            std::cmp::Ordering::Less => refuse(Code::InvalidEntry, "the log was truncated"),
+            std::cmp::Ordering::Greater => {
+                refuse(Code::Storage, "the log was written by another program")
+            }
+        }
+    }
+
+    /// Writes all of some bytes, or nothing.
+    fn write(&mut self, bytes: &[u8]) -> Result<()> {
+        self.check_usable()?;
+        let mut done = 0;
+        while let Some(rest) = bytes.get(done..).filter(|rest| !rest.is_empty()) {
+            match self.device.write(rest) {
+                Ok(count) if count > 0 => done += count,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                failed => {
+                    let error = failed.err().unwrap_or(io::ErrorKind::WriteZero.into());
+                    if done > 0 && self.device.cut(self.len).is_err() {
+                        self.broken = Some("a half-written line could not be cut off again");
+                    }
+                    return Err(Error::io("append to it", &self.path, error));
+                }
+            }
+        }
+        self.len += u64::try_from(done).unwrap_or(0);
+        Ok(())
+    }
+}
+
+/// Copies the bytes of a torn last line into a file beside the log, on the disk before it returns.
+fn keep_beside(path: &Path, start: u64, end: u64) -> Result<()> {
+    let mut log = File::open(path).map_err(|e| Error::io("open it", path, e))?;
+    log.seek(SeekFrom::Start(start))
+        .map_err(|e| Error::io("read it", path, e))?;
+    let mut torn = log.take(end.saturating_sub(start));
+    // The same offset may have been torn before: no earlier copy is written over.
+    for attempt in 0u32.. {
+        let mut name = path.as_os_str().to_owned();
+        name.push(format!(".torn-{start}"));
+        if attempt > 0 {
+            name.push(format!("-{attempt}"));
+        }
+        let beside = PathBuf::from(name);
+        let mut options = OpenOptions::new();
+        options.write(true).create_new(true);
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        let failed = |e| Error::io("keep the log's torn last line in it", &beside, e);
+        match options.open(&beside) {
+            Ok(mut file) => {
+                return io::copy(&mut torn, &mut file)
+                    .and_then(|_| file.sync_all())
+                    .map_err(failed);
+            }
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            Err(error) => return Err(failed(error)),
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,50 @@
+//! The writer's lock: one writer a log, by an advisory lock on the log itself, which the system
+//! gives back when a process ends, however it ends.
+
+use std::fs::{File, TryLockError};
+use std::path::Path;
+
+use super::Identity;
+use crate::error::{Code, Error, Result};
+
+/// Takes the writer's lock of an opened file, or says who has it.
+pub(crate) fn lock(file: &File, path: &Path) -> Result<()> {
+    match file.try_lock() {
+        Ok(()) => Ok(()),
+        Err(TryLockError::WouldBlock) => {
+            let holder = holder(file).map_or_else(
+                || "another writer".to_owned(),
+                |process| {
+                    if process == std::process::id() {
+                        "this process".to_owned()
+                    } else {
+                        format!("process {process}")
+                    }
+                },
+            );
+            Err(Error::new(
+                Code::Locked,
+                format!(
+                    "{holder} has the session open for writing; close it there, or open it for reading here"
+                ),
+            )
+            .at_path(path))
+        }
+        Err(TryLockError::Error(error)) => Err(Error::io("lock it", path, error)),
+    }
+}
+
+/// The process that has a lock on a file, where the system tells.
+fn holder(file: &File) -> Option<u32> {
+    let wanted = Identity::of(&file.metadata().ok()?);
+    // Lines are `1: FLOCK  ADVISORY  WRITE 1234 fd:01:5678 0 EOF`, the last but two the inode.
+    let locks = std::fs::read_to_string("/proc/locks").ok()?;
+    locks.lines().find_map(|line| {
+        let mut words = line.split_ascii_whitespace().skip(1);
+        let (kind, _, access) = (words.next()?, words.next()?, words.next()?);
+        let (process, place) = (words.next()?, words.next()?);
+        let inode = place.rsplit(':').next()?.parse::<u64>().ok()?;
+        let is_it = kind == "FLOCK" && access == "WRITE" && inode == wanted.inode;
+        process.parse().ok().filter(|&process| is_it && process > 0)
+    })
+}

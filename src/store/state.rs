@@ -1,0 +1,475 @@
+//! A log and its index as they were at one moment: how an index is found, extended, rebuilt and
+//! written. Sessions hold one and replace it whole.
+
+use std::path::Path;
+
+use super::{IndexMode, IndexState, IndexStatus, OpenOptions};
+use crate::error::{Code, Error, Result};
+use crate::index::{
+    Built, How, Index, Loaded, MOST_SEGMENTS, OnDisk, Sidecar, Trouble, Why, build, extend,
+    is_suspicious, merge, same_bytes,
+};
+use crate::log::LogFile;
+use crate::model::{Format, ReportCode};
+use crate::snapshot::Source;
+
+/// Logs of less than this are read whole and get a sidecar only when asked.
+pub(super) const SMALL_LOG: u64 = 1 << 20;
+/// Appends after which the index of a writing session follows on its own, at the least.
+pub(super) const FOLLOW_SLOTS: u64 = 4096;
+/// A reader writes what it found beyond a sidecar if that is at least this part of the whole, so
+/// that the cost of writing stays in proportion.
+const WORTH_WRITING: u64 = 32;
+
+#[derive(Debug)]
+pub(super) struct State {
+    pub(super) log: LogFile,
+    pub(super) index: Index,
+    /// How many of the index's segments cover whole lines.
+    whole: usize,
+    pub(super) status: IndexStatus,
+    /// The sidecar, if there is one that the index went on from.
+    disk: Option<OnDisk>,
+}
+
+/// The options as a build wants them.
+pub(super) fn how<'p>(
+    options: &OpenOptions,
+    progress: Option<crate::index::Progress<'p>>,
+) -> How<'p> {
+    How {
+        salvage: options.salvage,
+        progress,
+    }
+}
+
+impl State {
+    pub(super) fn source(&self) -> Source<'_> {
+        Source {
+            index: &self.index,
+            log: &self.log,
+        }
+    }
+
+    /// The state after the writer of the log appended to it. All it wrote are whole lines.
+    pub(super) fn grown(&self, len: u64, options: &OpenOptions) -> Result<Self> {
+        let log = self.log.grown(len)?;
+        let whole = self.index.segments.get(..self.whole).unwrap_or_default();
+        let known = whole.last().and_then(|last| last.summary().ok());
+        if let Some(summary) = known {
+            let index = Index::new(self.index.format, whole.to_vec(), summary);
+            match extend(&log, &index, how(options, None)) {
+                Ok(Some(built)) => {
+                    let built = built.merged();
+                    return Ok(Self {
+                        log,
+                        status: IndexStatus {
+                            bytes: built.index.bytes(),
+                            ..self.status.clone()
+                        },
+                        index: built.index,
+                        whole: built.whole,
+                        disk: self.disk.clone(),
+                    });
+                }
+                Ok(None) | Err(Trouble::Index) => {}
+                Err(Trouble::Log(error)) => return Err(error),
+            }
+        }
+        let built = build(&log, how(options, None))?;
+        Ok(Self {
+            disk: self.disk.clone(),
+            ..Self::in_memory(log, built, "lines of the log changed what others mean")
+        })
+    }
+
+    /// Lines that are indexed and not in the sidecar, as a part of all: 0 to 1.
+    pub(super) fn unwritten(&self) -> u64 {
+        let written = self.disk.as_ref().map_or(0, OnDisk::slots);
+        u64::from(self.index.slots()).saturating_sub(written)
+    }
+
+    /// The same state with its index in a sidecar, if it is to have one and that is possible.
+    pub(super) fn written(&self, path: &Path, options: &OpenOptions) -> Option<Self> {
+        let always = options.index == IndexMode::Always;
+        if options.index == IndexMode::Memory
+            || self.whole == 0
+            || (self.disk.is_none() && self.log.len() < SMALL_LOG && !always)
+        {
+            return None;
+        }
+        let sidecar = Sidecar::of(path, options.index_dir.as_deref());
+        let segments = self.index.segments.get(..self.whole)?.to_vec();
+        let index = self.index.with_segments(segments);
+        let added = self
+            .disk
+            .as_ref()
+            .and_then(|disk| Sidecar::add(disk, &index, &self.log));
+        let disk = match added {
+            Some(disk) => disk,
+            // Somebody else wrote it meanwhile, or it is the first one.
+            None => sidecar.write(&index, &self.log)?,
+        };
+        let mut state = Self {
+            log: self.log.grown(self.log.len()).ok()?,
+            index: self.index.clone(),
+            whole: self.whole,
+            status: IndexStatus {
+                path: Some(disk.path.clone()),
+                ..self.status.clone()
+            },
+            disk: Some(disk),
+        };
+        // Where the file was written anew its frames are others; from now on they are gone on from.
+        let is_same = |state: &Self| {
+            state
+                .disk
+                .as_ref()
+                .is_some_and(|disk| disk.has(&state.index, state.whole))
+        };
+        if !is_same(&state) {
+            let loaded = sidecar.load(&state.log, options.reading).ok()?.ok()?;
+            if loaded.index.log_end() != index.log_end() {
+                return None;
+            }
+            let count = loaded.index.segments.len();
+            state
+                .index
+                .segments
+                .splice(..state.whole, loaded.index.segments);
+            state.whole = count;
+        }
+        Some(state)
+    }
+
+    pub(super) fn open(path: &Path, options: &OpenOptions, old: Option<&Self>) -> Result<Self> {
+        let log = LogFile::open(path, options.reading)?;
+        let state = with_progress(options, log.len(), |how| {
+            Self::load(log, path, options, how, old)
+        })?;
+        state.check(options, path)
+    }
+
+    fn load(
+        log: LogFile,
+        path: &Path,
+        options: &OpenOptions,
+        how: How<'_>,
+        old: Option<&Self>,
+    ) -> Result<Self> {
+        if let Some(state) = old
+            .map(|old| Self::go_on(&log, how, old))
+            .transpose()?
+            .flatten()
+        {
+            let (index, whole, status) = state;
+            return Ok(Self {
+                log,
+                index,
+                whole,
+                status,
+                disk: old.and_then(|old| old.disk.clone()),
+            });
+        }
+        if options.index == IndexMode::Memory {
+            let built = build(&log, how)?;
+            return Ok(Self::in_memory(log, built, "the index is kept in memory"));
+        }
+        let sidecar = Sidecar::of(path, options.index_dir.as_deref());
+        let why = match sidecar.load(&log, options.reading)? {
+            // Who wants to know of every damaged line needs the list of them.
+            Ok(loaded) if options.strict && loaded.index.details().is_err() => {
+                Why::Unusable("it is damaged".to_owned())
+            }
+            Ok(loaded) => match extend(&log, &loaded.index, how) {
+                Ok(Some(built)) => {
+                    return Ok(Self::extended(log, options, &loaded, built));
+                }
+                Ok(None) => {
+                    Why::Unusable("new lines change what is known of earlier ones".to_owned())
+                }
+                Err(Trouble::Log(error)) => return Err(error.at_path(path)),
+                Err(Trouble::Index) => Why::Unusable("it is damaged".to_owned()),
+            },
+            Err(why) => why,
+        };
+        let reason = match why {
+            Why::Missing if log.len() < SMALL_LOG && options.index != IndexMode::Always => {
+                let built = build(&log, how)?;
+                return Ok(Self::in_memory(
+                    log,
+                    built,
+                    "a log of less than 1 MiB gets a sidecar only when asked",
+                ));
+            }
+            Why::Missing => "there was no sidecar".to_owned(),
+            Why::Unusable(reason) => format!("the sidecar was not usable: {reason}"),
+        };
+        let built = build(&log, how)?;
+        Ok(Self::rebuilt(log, options, &sidecar, built, reason))
+    }
+
+    /// Goes on from the index of an earlier state of the same file, if it only grew.
+    fn go_on(
+        log: &LogFile,
+        how: How<'_>,
+        old: &Self,
+    ) -> Result<Option<(Index, usize, IndexStatus)>> {
+        let segments = old.index.segments.get(..old.whole).unwrap_or_default();
+        let Some(last) = segments.last() else {
+            return Ok(None);
+        };
+        if log.len() < old.log.len() || !last.anchors_match(log)? {
+            return Ok(None);
+        }
+        let Ok(summary) = last.summary() else {
+            return Ok(None);
+        };
+        let index = Index::new(old.index.format, segments.to_vec(), summary);
+        if is_suspicious(log, &last.header) && !matches!(same_bytes(&index, log)?, Ok(true)) {
+            return Ok(None);
+        }
+        let built = match extend(log, &index, how) {
+            Ok(Some(built)) => built,
+            Ok(None) | Err(Trouble::Index) => return Ok(None),
+            Err(Trouble::Log(error)) => return Err(error),
+        };
+        let built = built.merged();
+        let grew = built.lines > 0;
+        let status = IndexStatus {
+            state: if grew {
+                IndexState::Extended
+            } else {
+                old.status.state
+            },
+            reason: if grew {
+                Some(grown(built.lines))
+            } else {
+                old.status.reason.clone()
+            },
+            lines_read: built.lines,
+            bytes: built.index.bytes(),
+            // What a refresh finds is not written; the next one who opens the session does that.
+            path: old.status.path.clone().filter(|_| !grew),
+        };
+        Ok(Some((built.index, built.whole, status)))
+    }
+
+    pub(super) fn rebuild(path: &Path, options: &OpenOptions, reason: &str) -> Result<Self> {
+        let log = LogFile::open(path, options.reading)?;
+        let state = with_progress(options, log.len(), |how| {
+            let built = build(&log, how)?;
+            if options.index == IndexMode::Memory {
+                return Ok(Self::in_memory(log, built, reason));
+            }
+            let sidecar = Sidecar::of(path, options.index_dir.as_deref());
+            if log.len() < SMALL_LOG && options.index != IndexMode::Always && !sidecar.exists() {
+                return Ok(Self::in_memory(log, built, reason));
+            }
+            Ok(Self::rebuilt(
+                log,
+                options,
+                &sidecar,
+                built,
+                reason.to_owned(),
+            ))
+        })?;
+        state.check(options, path)
+    }
+
+    fn in_memory(log: LogFile, built: Built, reason: &str) -> Self {
+        let status = IndexStatus {
+            state: IndexState::None,
+            reason: Some(reason.to_owned()),
+            lines_read: built.lines,
+            bytes: built.index.bytes(),
+            path: None,
+        };
+        Self {
+            log,
+            index: built.index,
+            whole: built.whole,
+            status,
+            disk: None,
+        }
+    }
+
+    fn rebuilt(
+        log: LogFile,
+        options: &OpenOptions,
+        sidecar: &Sidecar,
+        mut built: Built,
+        reason: String,
+    ) -> Self {
+        let written = built
+            .whole_index()
+            .and_then(|index| sidecar.write(&index, &log));
+        let mut status = IndexStatus {
+            state: if written.is_some() {
+                IndexState::Rebuilt
+            } else {
+                IndexState::None
+            },
+            reason: Some(match &written {
+                Some(_) => reason,
+                None if options.salvage && built.whole == 0 => {
+                    "a log that is read without its header gets no sidecar".to_owned()
+                }
+                None if built.whole == 0 => {
+                    "no line of the log can be indexed for good yet".to_owned()
+                }
+                None => format!("{reason}; a new one could not be written"),
+            }),
+            lines_read: built.lines,
+            bytes: built.index.bytes(),
+            path: written.as_ref().map(|disk| disk.path.clone()),
+        };
+        // What was just written is mapped, so that the memory it was made in is given back.
+        if status.path.is_some()
+            && let Ok(Ok(loaded)) = sidecar.load(&log, options.reading)
+            && loaded.index.segments.len() == built.whole
+        {
+            built
+                .index
+                .segments
+                .splice(..built.whole, loaded.index.segments);
+            status.bytes = built.index.bytes();
+        }
+        Self {
+            log,
+            index: built.index,
+            whole: built.whole,
+            status,
+            disk: written,
+        }
+    }
+
+    fn extended(log: LogFile, options: &OpenOptions, loaded: &Loaded, built: Built) -> Self {
+        let new_slots = u64::from(built.index.slots() - loaded.index.slots());
+        let is_much = new_slots * WORTH_WRITING >= u64::from(built.index.slots());
+        let has_new = built.whole > loaded.index.segments.len();
+        let asked = options.index == IndexMode::Always;
+        let mut path = Some(loaded.disk.path.clone());
+        let mut disk = Some(loaded.disk.clone());
+        if (has_new && (asked || is_much)) || (loaded.vouched && !has_new) {
+            let added = built
+                .whole_index()
+                .and_then(|index| Sidecar::add(&loaded.disk, &index, &log));
+            path = path.filter(|_| added.is_some() || !has_new);
+            disk = added.or(disk);
+        } else if has_new {
+            path = None;
+        }
+        let status = IndexStatus {
+            state: if built.lines > 0 {
+                IndexState::Extended
+            } else {
+                IndexState::Fresh
+            },
+            reason: (built.lines > 0).then(|| grown(built.lines)),
+            lines_read: built.lines,
+            bytes: built.index.bytes(),
+            path,
+        };
+        Self {
+            log,
+            index: built.index,
+            whole: built.whole,
+            status,
+            disk,
+        }
+    }
+
+    /// Refuses a damaged log if strict reading was asked for.
+    fn check(self, options: &OpenOptions, path: &Path) -> Result<Self> {
+        if !options.strict {
+            return Ok(self);
+        }
+        let summary = &self.index.summary;
+        let orphans_are_roots = matches!(
+            self.index.format,
+            Format::PiV1 | Format::PiV2 | Format::PiV3
+        );
+        let allowed = |code| orphans_are_roots && code == ReportCode::MissingParent;
+        let refused = summary.report_count()
+            - if orphans_are_roots {
+                summary.count_of(ReportCode::MissingParent)
+            } else {
+                0
+            };
+        if refused == 0 {
+            return Ok(self);
+        }
+        let details = self.index.details().unwrap_or_default();
+        let first = details
+            .reports()
+            .into_iter()
+            .find(|report| !allowed(report.code));
+        Err(match first {
+            Some(report) => {
+                let code = report.code;
+                Error::new(
+                    Code::InvalidEntry,
+                    format!(
+                        "{code}: {}; tolerant reading goes on behind it",
+                        report.detail
+                    ),
+                )
+                .at_line(report.line, report.offset)
+            }
+            None => Error::new(
+                Code::InvalidEntry,
+                format!("{refused} lines are damaged; `verify` lists them"),
+            ),
+        }
+        .at_path(path))
+    }
+}
+
+fn grown(lines: u64) -> String {
+    let plural = if lines == 1 { "" } else { "s" };
+    format!("the log has {lines} more line{plural} than were indexed")
+}
+
+/// Runs something that may take long, with the caller's progress call behind it.
+pub(super) fn with_progress<T>(
+    options: &OpenOptions,
+    total: u64,
+    run: impl FnOnce(How<'_>) -> Result<T>,
+) -> Result<T> {
+    match &options.progress {
+        None => run(how(options, None)),
+        Some(call) => {
+            let result = run(how(options, Some(&|done| call(done, total))));
+            call(total, total);
+            result
+        }
+    }
+}
+
+impl Built {
+    /// With few segments, for sessions that are refreshed often. An index that cannot be merged is
+    /// damaged, which the next answer notices.
+    fn merged(mut self) -> Self {
+        if let Some(whole) = self
+            .whole_index()
+            .filter(|whole| whole.segments.len() > MOST_SEGMENTS)
+            && let Ok(merged) = merge(&whole)
+        {
+            let count = merged.segments.len();
+            self.index.segments.splice(..self.whole, merged.segments);
+            self.whole = count;
+        }
+        self
+    }
+
+    /// The part of the index that covers whole lines, if there is one.
+    fn whole_index(&self) -> Option<Index> {
+        let segments = self
+            .index
+            .segments
+            .get(..self.whole)
+            .filter(|segments| !segments.is_empty())?;
+        Some(self.index.with_segments(segments.to_vec()))
+    }
+}

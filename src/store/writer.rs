@@ -1,0 +1,531 @@
+//! The writing half of a session: one append after the other under one lock, by the rules that all
+//! stores share, and an index that follows them in the background. Readers of the same session
+//! never wait for an append, only for the index to catch up with it.
+
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::thread::JoinHandle;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use ahash::{AHashSet, RandomState};
+use parking_lot::Mutex;
+
+use super::rules::{self, Head, OpenLane};
+use super::session::Inner;
+use super::state::{FOLLOW_SLOTS, State};
+use super::{Durability, Entry};
+use crate::contract::{NewEntry, NewRecord};
+use crate::error::{Code, Error, Result};
+use crate::format::{
+    Envelope, Line, entry_line, hex_id, interpret, is_hex_id, label_line, lane_line, name_line,
+    record_line, uuid_v7,
+};
+use crate::index::Class;
+use crate::json::Document;
+use crate::log::{Appender, Tail, judge};
+use crate::model::Format;
+
+/// Bytes that are appended before the index follows on its own.
+const FOLLOW_BYTES: u64 = 8 << 20;
+
+/// The writing half of a session.
+pub(super) struct Writer {
+    pen: Mutex<Pen>,
+    /// Bytes of the log that are acknowledged.
+    written: AtomicU64,
+    /// The thread that brings the index up to date.
+    upkeep: Mutex<Option<JoinHandle<()>>>,
+    is_following: AtomicBool,
+}
+
+/// What an append needs, under one lock.
+struct Pen {
+    log: Appender,
+    format: Format,
+    durable: bool,
+    head: Head,
+    line: Line,
+    recent: Recent,
+    /// Appends since the index last followed.
+    unindexed: u64,
+    /// Where the index was when it last followed.
+    indexed: u64,
+}
+
+/// The ids that were written and are not indexed yet, as hashes: whoever finds one here asks the
+/// index once it has caught up.
+#[derive(Default)]
+struct Recent {
+    hasher: RandomState,
+    new: AHashSet<u64>,
+    /// Those that the index is about to take in.
+    leaving: AHashSet<u64>,
+    /// The length of the log up to which the leaving ones stand.
+    leaving_to: u64,
+}
+
+impl Recent {
+    fn add(&mut self, id: &str) {
+        let hash = self.hasher.hash_one(id);
+        self.new.insert(hash);
+    }
+
+    fn may_have(&self, id: &str) -> bool {
+        let hash = self.hasher.hash_one(id);
+        self.new.contains(&hash) || self.leaving.contains(&hash)
+    }
+}
+
+impl fmt::Debug for Writer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Writer")
+            .field("written", &self.written)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Writer {
+    /// The writing half of a session whose log was locked before its state was read.
+    pub(super) fn start(mut log: Appender, state: &State, durability: Durability) -> Result<Self> {
+        let format = state.index.format;
+        if matches!(format, Format::PiV1 | Format::PiV2) {
+            return Err(Error::new(
+                Code::Unsupported,
+                format!(
+                    "a {format} session is read only; `leaflog convert FILE --to pi-v4 -o OUT` makes one that can be written"
+                ),
+            )
+            .at_path(state.log.path()));
+        }
+        if let Some(tail) = tail_of(state)? {
+            log.set_tail(tail);
+        }
+        let head = head_of(state)?;
+        let written = AtomicU64::new(log.len());
+        let indexed = log.len();
+        Ok(Self {
+            pen: Mutex::new(Pen {
+                log,
+                format,
+                durable: durability == Durability::Disk,
+                head,
+                line: Line::default(),
+                recent: Recent::default(),
+                unindexed: 0,
+                indexed,
+            }),
+            written,
+            upkeep: Mutex::new(None),
+            is_following: AtomicBool::new(false),
+        })
+    }
+}
+
+/// What is to be done about a last line without a newline.
+fn tail_of(state: &State) -> Result<Option<Tail>> {
+    let log = &state.log;
+    let start = log.last_line_start()?;
+    let len = usize::try_from(log.len() - start).unwrap_or(usize::MAX);
+    if len == 0 {
+        return Ok(None);
+    }
+    if start == 0 {
+        // The header, which was read.
+        return Ok(Some(Tail::Whole));
+    }
+    let Some(line) = log.read(start, len)? else {
+        return Ok(None);
+    };
+    let format = state.index.format;
+    let judged = judge(&line, false, |document| {
+        interpret(format, document.root(), false).mutation.is_some()
+    });
+    let is_blank = judged.objects.is_empty() && judged.findings.is_empty();
+    Ok(Some(if judged.objects.is_empty() && !is_blank {
+        Tail::Torn(start)
+    } else {
+        Tail::Whole
+    }))
+}
+
+/// Where a session stands by its index.
+fn head_of(state: &State) -> Result<Head> {
+    let summary = &state.index.summary;
+    if !state.index.format.has_lanes() {
+        return Ok(Head {
+            seq: u64::from(state.index.slots()),
+            lanes: vec![OpenLane::new("main", summary.last_entry.clone())],
+        });
+    }
+    let damaged = || {
+        Error::new(
+            Code::Storage,
+            "the sidecar is damaged; remove it and open the session again",
+        )
+        .at_path(state.log.path())
+    };
+    let details = state.index.details().map_err(|_| damaged())?;
+    let lanes = summary.lanes.iter().map(|row| {
+        let mut lane = OpenLane::new(&row.name, row.leaf.clone());
+        lane.open = details.open.get(&row.name).cloned().unwrap_or_default();
+        lane
+    });
+    Ok(Head {
+        seq: summary.last_seq,
+        lanes: lanes.collect(),
+    })
+}
+
+/// Nanoseconds since 1970.
+fn now() -> u64 {
+    SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .ok()
+        .and_then(|since| u64::try_from(since.as_nanos()).ok())
+        .unwrap_or(0)
+}
+
+impl Pen {
+    /// Writes the line that was made, and returns where it starts.
+    fn write(&mut self) -> Result<u64> {
+        let start = self.log.append(self.line.bytes(), self.durable)?;
+        self.unindexed += 1;
+        Ok(start)
+    }
+
+    fn stored(&self, id: &str, new: Stored<'_>, nanos: u64, offset: u64) -> Entry {
+        Entry {
+            id: id.to_owned(),
+            parent: new.parent,
+            kind: new.kind.to_owned(),
+            time: i64::try_from(nanos / 1_000_000).ok(),
+            lane: new.lane,
+            seq: Some(self.head.seq),
+            offset: Some(offset),
+            bytes: self.line.object().to_vec(),
+        }
+    }
+}
+
+/// What an entry or a record that was just written says beside its id.
+struct Stored<'s> {
+    kind: &'s str,
+    parent: Option<String>,
+    lane: Option<String>,
+}
+
+impl Inner {
+    /// The writing half, if the session was opened for writing and is still open.
+    fn writer(&self) -> Result<&Writer> {
+        self.check_open()?;
+        self.writer
+            .as_ref()
+            .ok_or_else(|| rules::read_only().at_path(&self.path))
+    }
+
+    /// Runs one write with the pen in hand, and has the index follow if it is time.
+    fn write<T>(self: &Arc<Self>, run: impl FnOnce(&mut Pen) -> Result<T>) -> Result<T> {
+        let writer = self.writer()?;
+        let mut pen = writer.pen.lock();
+        self.check_open()?;
+        let cuts = pen.log.will_cut();
+        pen.log.mend_tail()?;
+        if cuts {
+            // The index of before covers bytes that are gone now.
+            let _turn = self.renewing.lock();
+            let state = State::open(&self.path, &self.options, None)?;
+            *self.state.write() = Arc::new(state);
+        }
+        let result = run(&mut pen).map_err(|error| error.at_path(&self.path));
+        writer.written.store(pen.log.len(), Ordering::Release);
+        let behind = pen.log.len() - pen.indexed;
+        let is_time =
+            pen.unindexed >= FOLLOW_SLOTS.max(pen.head.seq / 32) || behind >= FOLLOW_BYTES;
+        drop(pen);
+        if is_time && !writer.is_following.swap(true, Ordering::AcqRel) {
+            self.follow(writer);
+        }
+        result
+    }
+
+    /// Brings the index up to date in a thread of its own.
+    fn follow(self: &Arc<Self>, writer: &Writer) {
+        let inner = Arc::clone(self);
+        let thread = std::thread::Builder::new()
+            .name("leaflog-index".to_owned())
+            .spawn(move || {
+                // What fails here is met again, and told, by the next one who asks the index.
+                let _ = inner.flush();
+                if let Some(writer) = &inner.writer {
+                    writer.is_following.store(false, Ordering::Release);
+                }
+            });
+        match thread {
+            // The one before is done: it said so.
+            Ok(thread) => *writer.upkeep.lock() = Some(thread),
+            Err(_) => writer.is_following.store(false, Ordering::Release),
+        }
+    }
+
+    /// Has the index take in what this session wrote.
+    pub(super) fn catch_up(&self) -> Result<()> {
+        let Some(writer) = &self.writer else {
+            return Ok(());
+        };
+        if self.state().log.len() >= writer.written.load(Ordering::Acquire) {
+            return Ok(());
+        }
+        let target = {
+            let mut pen = writer.pen.lock();
+            let len = pen.log.len();
+            let new = std::mem::take(&mut pen.recent.new);
+            pen.recent.leaving.extend(new);
+            pen.recent.leaving_to = len;
+            pen.unindexed = 0;
+            pen.indexed = len;
+            len
+        };
+        self.grow_to(target)?;
+        let mut pen = writer.pen.lock();
+        if self.state().log.len() >= pen.recent.leaving_to {
+            pen.recent.leaving = AHashSet::new();
+        }
+        Ok(())
+    }
+
+    /// Indexes the log up to a length that it has. Who holds the pen may call this; nobody waits
+    /// for the pen while it runs.
+    fn grow_to(&self, len: u64) -> Result<()> {
+        let _turn = self.renewing.lock();
+        let state = self.state();
+        if state.log.len() < len {
+            let state = state.grown(len, &self.options);
+            *self.state.write() = Arc::new(state.map_err(|error| error.at_path(&self.path))?);
+        }
+        Ok(())
+    }
+
+    /// Brings index and sidecar up to date.
+    fn flush(&self) -> Result<()> {
+        self.catch_up()?;
+        let _turn = self.renewing.lock();
+        let state = self.state();
+        if state.unwritten() > 0
+            && let Some(written) = state.written(&self.path, &self.options)
+        {
+            *self.state.write() = Arc::new(written);
+        }
+        Ok(())
+    }
+
+    /// All that was acknowledged is on the disk, and the index up to date.
+    pub(super) fn sync(&self) -> Result<()> {
+        let writer = self.writer()?;
+        writer.pen.lock().log.sync()?;
+        self.flush()
+    }
+
+    /// Ends the session.
+    pub(super) fn close(&self) -> Result<()> {
+        let Some(writer) = &self.writer else {
+            self.closed.store(true, Ordering::Release);
+            return Ok(());
+        };
+        if self.closed.load(Ordering::Acquire) {
+            return Ok(());
+        }
+        // No append is under way behind this.
+        let pen = writer.pen.lock();
+        let was_closed = self.closed.swap(true, Ordering::AcqRel);
+        drop(pen);
+        if was_closed {
+            return Ok(());
+        }
+        let upkeep = writer.upkeep.lock().take();
+        if let Some(thread) = upkeep {
+            // A thread that ended badly left the index behind; it is brought up to date here.
+            let _ = thread.join();
+        }
+        let flushed = self.flush();
+        let unlocked = writer.pen.lock().log.unlock();
+        flushed.and(unlocked)
+    }
+
+    pub(super) fn append_entry(self: &Arc<Self>, new: &NewEntry, lane: &str) -> Result<Entry> {
+        self.write(|pen| {
+            let format = pen.format;
+            let parent = pen.head.lane(lane)?.lane.leaf.clone();
+            let id = match (&new.id, format) {
+                (None, Format::PiV4) => uuid_v7(),
+                (None, _) => self.unused_hex_id(pen)?,
+                (Some(id), _) => {
+                    if format != Format::PiV4 && !is_hex_id(id) {
+                        return Err(Error::new(
+                            Code::Unsupported,
+                            format!("an id in {format} is 8 lower-case hexadecimal digits, found `{id}`; leave it out to get one"),
+                        ));
+                    }
+                    self.check_unused(pen, id)?;
+                    id.clone()
+                }
+            };
+            let nanos = now();
+            let envelope = Envelope {
+                id: &id,
+                parent: parent.as_deref(),
+                lane,
+                seq: pen.head.next(),
+                nanos,
+            };
+            entry_line(&mut pen.line, format, new, &envelope)?;
+            self.check_targets(pen, new)?;
+            let offset = pen.write()?;
+            pen.head.wrote_entry(lane, &id);
+            pen.recent.add(&id);
+            let lane = format.has_lanes().then(|| lane.to_owned());
+            let kind = &new.kind;
+            Ok(pen.stored(&id, Stored { kind, parent, lane }, nanos, offset))
+        })
+    }
+
+    pub(super) fn append_record(self: &Arc<Self>, new: &NewRecord) -> Result<Entry> {
+        self.write(|pen| {
+            if !pen.format.has_lanes() {
+                return Err(rules::cannot_hold(pen.format, "execution records"));
+            }
+            pen.head.lane(&new.lane)?;
+            let id = match &new.id {
+                None => uuid_v7(),
+                Some(id) => {
+                    self.check_unused(pen, id)?;
+                    id.clone()
+                }
+            };
+            let nanos = now();
+            let envelope = Envelope {
+                id: &id,
+                parent: None,
+                lane: &new.lane,
+                seq: pen.head.next(),
+                nanos,
+            };
+            let (step, run) = record_line(&mut pen.line, new, &envelope)?;
+            pen.head.check_step(&new.lane, &step)?;
+            let offset = pen.write()?;
+            pen.head.wrote_record(&new.lane, &id, step);
+            pen.recent.add(&id);
+            let stored = Stored {
+                kind: &new.kind,
+                parent: run,
+                lane: Some(new.lane.clone()),
+            };
+            Ok(pen.stored(&id, stored, nanos, offset))
+        })
+    }
+
+    pub(super) fn create_lane(self: &Arc<Self>, name: &str, at: Option<&str>) -> Result<()> {
+        self.write(|pen| {
+            if !pen.format.has_lanes() {
+                return Err(rules::cannot_hold(pen.format, "lanes beside `main`"));
+            }
+            pen.head.check_new_lane(name)?;
+            self.check_entry(pen, at)?;
+            lane_line(&mut pen.line, pen.head.next(), name, at);
+            pen.write()?;
+            pen.head.wrote_lane(name, at);
+            Ok(())
+        })
+    }
+
+    pub(super) fn move_lane(self: &Arc<Self>, name: &str, to: Option<&str>) -> Result<()> {
+        self.write(|pen| {
+            pen.head.lane(name)?;
+            self.check_entry(pen, to)?;
+            if !pen.format.has_lanes() {
+                // Nothing in the file says where the leaf is; the next entry will.
+                let to = to.or((pen.format == Format::CodebotV3).then_some("h0"));
+                pen.head.stand_on(name, to);
+                return Ok(());
+            }
+            lane_line(&mut pen.line, pen.head.next(), name, to);
+            pen.write()?;
+            pen.head.wrote_lane(name, to);
+            Ok(())
+        })
+    }
+
+    /// Names a pi v4 session.
+    pub(super) fn write_name(self: &Arc<Self>, name: Option<&str>) -> Result<()> {
+        self.write(|pen| {
+            name_line(&mut pen.line, pen.head.next(), name);
+            pen.write()?;
+            pen.head.wrote_fact();
+            Ok(())
+        })
+    }
+
+    /// Labels an entry of a pi v4 session.
+    pub(super) fn write_label(self: &Arc<Self>, id: &str, label: Option<&str>) -> Result<()> {
+        self.write(|pen| {
+            self.check_entry(pen, Some(id))?;
+            label_line(&mut pen.line, pen.head.next(), id, label);
+            pen.write()?;
+            pen.head.wrote_fact();
+            Ok(())
+        })
+    }
+
+    /// Where a session that is open for writing stands; none if it is open for reading.
+    pub(super) fn head(&self) -> Option<Head> {
+        let writer = self.writer.as_ref()?;
+        Some(writer.pen.lock().head.clone())
+    }
+
+    fn check_entry(&self, pen: &mut Pen, id: Option<&str>) -> Result<()> {
+        match id {
+            Some(id) if !self.has(pen, id, &[Class::Entry])? => Err(rules::unknown_entry(id)),
+            _ => Ok(()),
+        }
+    }
+
+    fn check_unused(&self, pen: &mut Pen, id: &str) -> Result<()> {
+        if self.has(pen, id, &[Class::Entry, Class::Record])? {
+            return Err(rules::taken(id));
+        }
+        Ok(())
+    }
+
+    /// Checks that the entry that a pi v3 entry speaks of is there.
+    fn check_targets(&self, pen: &mut Pen, new: &NewEntry) -> Result<()> {
+        if pen.format != Format::PiV3 || !matches!(&*new.kind, "label" | "context_edit") {
+            return Ok(());
+        }
+        let target = crate::format::target_of(pen.line.object());
+        self.check_entry(pen, target.as_deref())
+    }
+
+    /// Whether an entry or a record has an id.
+    fn has(&self, pen: &mut Pen, id: &str, classes: &[Class]) -> Result<bool> {
+        if pen.recent.may_have(id) {
+            self.grow_to(pen.log.len())?;
+        }
+        self.ask(|source| {
+            for &class in classes {
+                if source.index.slot_of(source.log, id, class)?.is_some() {
+                    return Ok(true);
+                }
+            }
+            Ok(false)
+        })
+    }
+
+    fn unused_hex_id(&self, pen: &mut Pen) -> Result<String> {
+        loop {
+            let id = hex_id();
+            if !self.has(pen, &id, &[Class::Entry])? {
+                return Ok(id);
+            }
+        }
+    }
+}
