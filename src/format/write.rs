@@ -250,8 +250,11 @@ impl Line {
     /// A key as it stands, and a text as a JSON string.
     fn text(&mut self, key: &str, text: &str) {
         self.raw(key);
-        let plain = |&byte: &u8| byte >= b' ' && byte != b'"' && byte != b'\\';
-        if text.as_bytes().iter().all(plain) {
+        // Without a way out of the loop it takes many bytes at a time.
+        let is_plain = text.bytes().fold(true, |plain, byte| {
+            plain & (byte >= b' ') & (byte != b'"') & (byte != b'\\')
+        });
+        if is_plain {
             self.bytes.push(b'"');
             self.raw(text);
             self.bytes.push(b'"');

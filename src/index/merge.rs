@@ -10,7 +10,7 @@ use super::segment::{Damaged, Segment};
 use super::view::Index;
 
 /// Segments are merged when there are more than this.
-pub(crate) const MOST_SEGMENTS: usize = 32;
+pub(crate) const MOST_SEGMENTS: usize = 12;
 
 /// The same index with its last, small segments made into one. Large ones stay as they are: each
 /// is more than twice as large as all behind it, so there are few of them, and an entry is copied

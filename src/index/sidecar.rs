@@ -12,7 +12,7 @@ use xxhash_rust::xxh3::Xxh3;
 use super::build::anchors;
 use super::files::{append, cache_folder, hashed_name, write_whole};
 use super::frame::{FrameHeader, PART, SALVAGED, TAIL, format_of};
-use super::merge::merge;
+use super::merge::{MOST_SEGMENTS, merge};
 use super::segment::{Backing, Damaged, Segment, len64};
 use super::view::Index;
 use crate::error::Result;
@@ -68,6 +68,8 @@ impl OnDisk {
     }
 }
 
+/// Replaced frames may take as much as those that count, and this.
+const ROOM: u64 = 1 << 18;
 /// A sidecar with more frames than this is written anew, so that opening it stays cheap.
 const MOST_FRAMES: usize = 128;
 
@@ -134,6 +136,13 @@ impl Sidecar {
     /// when what counts is the smaller part of the file it is written anew. None if that was not
     /// possible, which costs the next reader some time.
     pub(crate) fn add(disk: &OnDisk, index: &Index, log: &LogFile) -> Option<OnDisk> {
+        let merged;
+        let index = if index.segments.len() > MOST_SEGMENTS {
+            merged = merge(index).ok()?;
+            &merged
+        } else {
+            index
+        };
         let known = index
             .segments
             .iter()
@@ -147,7 +156,7 @@ impl Sidecar {
             .collect();
         let file_len = disk.file_len + len64(frames.len());
         let is_mostly_old = disk.frames + new.len() > MOST_FRAMES
-            || file_len > 2 * index.bytes() + SMALL
+            || file_len > 2 * index.bytes() + ROOM
             || known == 0;
         if new.is_empty() || is_mostly_old || disk.good != disk.file_len {
             return write_to(&disk.path, &merge(index).ok()?, log);
