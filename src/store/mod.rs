@@ -5,6 +5,7 @@ mod entry;
 mod mutations;
 mod options;
 mod repository;
+mod rows;
 mod rules;
 mod session;
 mod tree;
@@ -14,6 +15,9 @@ pub use entry::Entry;
 pub use mutations::{Mutation, Mutations};
 pub use options::{Durability, IndexMode, OpenOptions};
 pub use repository::{Listing, Repository, SessionInfo};
+pub use rows::MemoryRepository;
+#[cfg(feature = "sqlite")]
+pub use rows::SqliteRepository;
 pub use session::{BytesRead, IndexState, IndexStatus, Session};
 pub use tree::TreeNode;
 pub use verify::{Problem, Verification};
