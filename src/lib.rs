@@ -61,7 +61,10 @@ pub use log::Reading;
 pub use model::{
     At, Format, MAX_REPORTS, Messages, Model, Overview, Plan, Report, ReportCode, Snapshot, Stats,
 };
+#[cfg(feature = "sqlite")]
+pub use store::SqliteRepository;
 pub use store::{
-    BytesRead, Durability, Entry, IndexMode, IndexState, IndexStatus, Listing, Mutation, Mutations,
-    OpenOptions, Problem, Repository, Session, SessionInfo, TreeNode, Verification,
+    BytesRead, Durability, Entry, IndexMode, IndexState, IndexStatus, Listing, MemoryRepository,
+    Mutation, Mutations, OpenOptions, Problem, Repository, Session, SessionInfo, TreeNode,
+    Verification,
 };

@@ -8,14 +8,16 @@ mod meaning;
 mod mint;
 mod pi_v3;
 mod pi_v4;
+mod splice;
 mod time;
 mod write;
 
 pub(crate) use detect::{Header, by_shape, claims_header, detect};
 pub(crate) use kind::{Kind, Role, State};
 pub(crate) use meaning::{Entry, Fact, Meaning, Mutation, Record, Sequence, Usage, title};
-pub(crate) use mint::{hex_id, is_hex_id, uuid_v7};
+pub(crate) use mint::{hex_id, is_hex_id, now_nanos, uuid_v7};
 pub(crate) use pi_v4::record_kind;
+pub(crate) use splice::{renumbered, reparented};
 pub use time::format_time;
 pub(crate) use write::{
     Envelope, Line, Step, entry_line, header_line, label_line, lane_line, name_line, record_line,

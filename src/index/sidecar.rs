@@ -396,7 +396,7 @@ pub(crate) fn same_bytes(
             .unwrap_or(usize::MAX)
             .min(buffer.len());
         let chunk = buffer.get_mut(..step).unwrap_or_default();
-        read_exact_at(log.file(), chunk, at).map_err(|e| log.failed_read(e))?;
+        log.fill(chunk, at)?;
         let mut rest = &*chunk;
         while let Some(&(end, expected)) = ranges.peek() {
             let len = usize::try_from(end - at).unwrap_or(usize::MAX);

@@ -108,11 +108,19 @@ pub(crate) fn read_exact_at(file: &File, buffer: &mut [u8], offset: u64) -> io::
     }
 }
 
+/// Where a log's bytes are.
+#[derive(Debug)]
+enum Bytes {
+    File(File),
+    /// Lines that a store without a file puts together to have them read as a log.
+    Memory(Vec<u8>),
+}
+
 /// A log, opened for reading. Its length is what it was when it was opened.
 #[derive(Debug)]
 pub(crate) struct LogFile {
     path: PathBuf,
-    file: File,
+    bytes: Bytes,
     len: u64,
     identity: Identity,
     map: Option<Map>,
@@ -138,7 +146,7 @@ impl LogFile {
         let identity = Identity::of(metadata);
         Self {
             path: path.to_owned(),
-            file,
+            bytes: Bytes::File(file),
             len,
             identity,
             map,
@@ -146,22 +154,31 @@ impl LogFile {
         }
     }
 
-    /// The same log at a later moment, when it has at least so many bytes more.
-    pub(crate) fn grown(&self, len: u64) -> Result<Self> {
-        let file = self
-            .file
-            .try_clone()
-            .map_err(|e| Error::io("open it again", &self.path, e))?;
-        let metadata = self.metadata()?;
-        let reading = if self.map.is_some() || self.len == 0 {
-            Reading::Map
-        } else {
-            Reading::Read
+    /// The same log at a later moment, when it has at least so many bytes.
+    pub(crate) fn grown(&self, len: u64, reading: Reading) -> Result<Self> {
+        let Bytes::File(file) = &self.bytes else {
+            return Err(self.truncated(self.len));
         };
-        let log = Self::of(&self.path, file, &metadata, len, reading);
-        match metadata.len() {
-            now if now < len => Err(log.truncated(now)),
-            _ => Ok(log),
+        let again = file.try_clone().and_then(|file| {
+            let metadata = file.metadata()?;
+            Ok((file, metadata))
+        });
+        let (file, metadata) = again.map_err(|e| Error::io("open it again", &self.path, e))?;
+        if metadata.len() < len {
+            return Err(self.truncated(metadata.len()));
+        }
+        Ok(Self::of(&self.path, file, &metadata, len, reading))
+    }
+
+    /// A log that is no file. The path is what errors name.
+    pub(crate) fn in_memory(path: &Path, bytes: Vec<u8>) -> Self {
+        Self {
+            path: path.to_owned(),
+            len: u64::try_from(bytes.len()).unwrap_or(u64::MAX),
+            bytes: Bytes::Memory(bytes),
+            identity: Identity::default(),
+            map: None,
+            handed_out: AtomicU64::new(0),
         }
     }
 
@@ -177,20 +194,33 @@ impl LogFile {
         self.identity
     }
 
-    pub(crate) fn file(&self) -> &File {
-        &self.file
-    }
-
-    /// The open file's length and identity now.
-    pub(crate) fn metadata(&self) -> Result<Metadata> {
-        self.file
-            .metadata()
-            .map_err(|e| Error::io("look at it", &self.path, e))
+    /// Fills a buffer from a place in the log, past any mapping.
+    pub(crate) fn fill(&self, buffer: &mut [u8], offset: u64) -> Result<()> {
+        match &self.bytes {
+            Bytes::File(file) => {
+                read_exact_at(file, buffer, offset).map_err(|e| self.failed_read(file, e))
+            }
+            Bytes::Memory(bytes) => {
+                let start = usize::try_from(offset).unwrap_or(usize::MAX);
+                let from = bytes.get(start..).and_then(|rest| rest.get(..buffer.len()));
+                match from {
+                    Some(from) => buffer.copy_from_slice(from),
+                    None => return Err(self.truncated(self.len)),
+                }
+                Ok(())
+            }
+        }
     }
 
     /// Fails if the file has become shorter than what was opened.
     pub(crate) fn check_not_truncated(&self) -> Result<()> {
-        let now = self.metadata()?.len();
+        let Bytes::File(file) = &self.bytes else {
+            return Ok(());
+        };
+        let now = file
+            .metadata()
+            .map_err(|e| Error::io("look at it", &self.path, e))?
+            .len();
         if now >= self.len {
             return Ok(());
         }
@@ -222,8 +252,14 @@ impl LogFile {
             };
             return Ok(map.as_slice().get(start..start + len).map(Cow::Borrowed));
         }
+        if let Bytes::Memory(bytes) = &self.bytes {
+            let rest = usize::try_from(start)
+                .ok()
+                .and_then(|start| bytes.get(start..));
+            return Ok(rest.and_then(|rest| rest.get(..len)).map(Cow::Borrowed));
+        }
         let mut bytes = vec![0; len];
-        read_exact_at(&self.file, &mut bytes, start).map_err(|e| self.failed_read(e))?;
+        self.fill(&mut bytes, start)?;
         Ok(Some(Cow::Owned(bytes)))
     }
 
@@ -233,8 +269,8 @@ impl LogFile {
     }
 
     /// The error for a read that failed: one that met the end of the file means it was truncated.
-    pub(crate) fn failed_read(&self, error: io::Error) -> Error {
-        match (error.kind(), self.file.metadata()) {
+    fn failed_read(&self, file: &File, error: io::Error) -> Error {
+        match (error.kind(), file.metadata()) {
             (io::ErrorKind::UnexpectedEof, Ok(metadata)) => self.truncated(metadata.len()),
             _ => Error::io("read it", &self.path, error),
         }

@@ -3,7 +3,7 @@
 
 use xxhash_rust::xxh3::Xxh3;
 
-use super::{LogFile, read_exact_at};
+use super::LogFile;
 use crate::error::Result;
 use crate::json::PADDING;
 
@@ -75,7 +75,7 @@ impl<'f> Pieces<'f> {
             let room = buffer.len() - PADDING - filled;
             let step = usize::try_from(left).unwrap_or(usize::MAX).min(room);
             let target = buffer.get_mut(filled..filled + step).unwrap_or_default();
-            read_exact_at(self.log.file(), target, self.at).map_err(|e| self.log.failed_read(e))?;
+            self.log.fill(target, self.at)?;
             self.at += len64(step);
             let last = memchr::memrchr(b'\n', target);
             let start = filled;

@@ -6,6 +6,7 @@ mod find;
 mod mutations;
 mod options;
 mod repository;
+mod rows;
 mod rules;
 mod session;
 mod state;
@@ -18,6 +19,9 @@ pub use entry::Entry;
 pub use mutations::{Mutation, Mutations};
 pub use options::{Durability, IndexMode, OpenOptions};
 pub use repository::{Listing, Repository, SessionInfo};
+pub use rows::MemoryRepository;
+#[cfg(feature = "sqlite")]
+pub use rows::SqliteRepository;
 pub use session::{BytesRead, IndexState, IndexStatus, Session};
 pub use tree::TreeNode;
 pub use verify::{Problem, Verification};

@@ -53,7 +53,7 @@ impl State {
 
     /// The state after the writer of the log appended to it. All it wrote are whole lines.
     pub(super) fn grown(&self, len: u64, options: &OpenOptions) -> Result<Self> {
-        let log = self.log.grown(len)?;
+        let log = self.log.grown(len, options.reading)?;
         let whole = self.index.segments.get(..self.whole).unwrap_or_default();
         let known = whole.last().and_then(|last| last.summary().ok());
         if let Some(summary) = known {
@@ -111,7 +111,7 @@ impl State {
             None => sidecar.write(&index, &self.log)?,
         };
         let mut state = Self {
-            log: self.log.grown(self.log.len()).ok()?,
+            log: self.log.grown(self.log.len(), options.reading).ok()?,
             index: self.index.clone(),
             whole: self.whole,
             status: IndexStatus {

@@ -6,7 +6,6 @@ use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::JoinHandle;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use ahash::{AHashSet, RandomState};
 use parking_lot::Mutex;
@@ -19,7 +18,7 @@ use crate::contract::{NewEntry, NewRecord};
 use crate::error::{Code, Error, Result};
 use crate::format::{
     Envelope, Line, entry_line, hex_id, interpret, is_hex_id, label_line, lane_line, name_line,
-    record_line, uuid_v7,
+    now_nanos, record_line, uuid_v7,
 };
 use crate::index::Class;
 use crate::json::Document;
@@ -175,15 +174,6 @@ fn head_of(state: &State) -> Result<Head> {
         seq: summary.last_seq,
         lanes: lanes.collect(),
     })
-}
-
-/// Nanoseconds since 1970.
-fn now() -> u64 {
-    SystemTime::now()
-        .duration_since(UNIX_EPOCH)
-        .ok()
-        .and_then(|since| u64::try_from(since.as_nanos()).ok())
-        .unwrap_or(0)
 }
 
 impl Pen {
@@ -355,7 +345,9 @@ impl Inner {
     pub(super) fn append_entry(self: &Arc<Self>, new: &NewEntry, lane: &str) -> Result<Entry> {
         self.write(|pen| {
             let format = pen.format;
-            let parent = pen.head.lane(lane)?.lane.leaf.clone();
+            // The fields are looked at first, wherever the entry is to go.
+            let parent = pen.head.lane(lane).ok();
+            let parent = parent.and_then(|open| open.lane.leaf.clone());
             let id = match (&new.id, format) {
                 (None, Format::PiV4) => uuid_v7(),
                 (None, _) => self.unused_hex_id(pen)?,
@@ -366,11 +358,10 @@ impl Inner {
                             format!("an id in {format} is 8 lower-case hexadecimal digits, found `{id}`; leave it out to get one"),
                         ));
                     }
-                    self.check_unused(pen, id)?;
                     id.clone()
                 }
             };
-            let nanos = now();
+            let nanos = now_nanos();
             let envelope = Envelope {
                 id: &id,
                 parent: parent.as_deref(),
@@ -379,6 +370,10 @@ impl Inner {
                 nanos,
             };
             entry_line(&mut pen.line, format, new, &envelope)?;
+            pen.head.lane(lane)?;
+            if new.id.is_some() {
+                self.check_unused(pen, &id)?;
+            }
             self.check_targets(pen, new)?;
             let offset = pen.write()?;
             pen.head.wrote_entry(lane, &id);
@@ -394,15 +389,8 @@ impl Inner {
             if !pen.format.has_lanes() {
                 return Err(rules::cannot_hold(pen.format, "execution records"));
             }
-            pen.head.lane(&new.lane)?;
-            let id = match &new.id {
-                None => uuid_v7(),
-                Some(id) => {
-                    self.check_unused(pen, id)?;
-                    id.clone()
-                }
-            };
-            let nanos = now();
+            let id = new.id.clone().unwrap_or_else(uuid_v7);
+            let nanos = now_nanos();
             let envelope = Envelope {
                 id: &id,
                 parent: None,
@@ -411,6 +399,10 @@ impl Inner {
                 nanos,
             };
             let (step, run) = record_line(&mut pen.line, new, &envelope)?;
+            pen.head.lane(&new.lane)?;
+            if new.id.is_some() {
+                self.check_unused(pen, &id)?;
+            }
             pen.head.check_step(&new.lane, &step)?;
             let offset = pen.write()?;
             pen.head.wrote_record(&new.lane, &id, step);
