@@ -62,6 +62,6 @@ pub use model::{
     At, Format, MAX_REPORTS, Messages, Model, Overview, Plan, Report, ReportCode, Snapshot, Stats,
 };
 pub use store::{
-    BytesRead, Durability, Entry, IndexMode, IndexState, IndexStatus, Listing, Mutation, Mutations,
-    OpenOptions, Problem, Repository, Session, SessionInfo, TreeNode, Verification,
+    BytesRead, Durability, Entry, Forked, IndexMode, IndexState, IndexStatus, Listing, Mutation,
+    Mutations, OpenOptions, Problem, Repository, Session, SessionInfo, TreeNode, Verification,
 };

@@ -265,7 +265,7 @@ fn state_of(format: Format, kind: Kind) -> Option<State> {
 }
 
 /// Why a path that ends at a root is not whole, if it is not.
-fn break_at(source: Source<'_>, root: Slot) -> Answer<Option<Error>> {
+pub(crate) fn break_at(source: Source<'_>, root: Slot) -> Answer<Option<Error>> {
     let index = source.index;
     let missing = index.flags(root)?.has(Flags::MISSING_PARENT);
     let is_broken = match index.format {

@@ -2,8 +2,11 @@
 //! that joins log, index, format and snapshot.
 
 mod entry;
+mod fork;
+mod fresh;
 mod mutations;
 mod options;
+mod publish;
 mod repository;
 mod rules;
 mod session;
@@ -11,6 +14,7 @@ mod tree;
 mod verify;
 
 pub use entry::Entry;
+pub use fork::Forked;
 pub use mutations::{Mutation, Mutations};
 pub use options::{Durability, IndexMode, OpenOptions};
 pub use repository::{Listing, Repository, SessionInfo};

@@ -288,7 +288,7 @@ impl Session {
     }
 
     /// Asks the index; if it turns out wrong, rebuilds it and asks again.
-    fn answer<T>(&self, ask: impl Fn(Source<'_>) -> Answer<T>) -> Result<T> {
+    pub(super) fn answer<T>(&self, ask: impl Fn(Source<'_>) -> Answer<T>) -> Result<T> {
         let state = self.state();
         state.log.check_not_truncated()?;
         match ask(Source {
