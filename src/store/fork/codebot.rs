@@ -1,11 +1,12 @@
 //! Forks of codebot: a new header, and the lines of a path or of the whole file as they are. Their
 //! parents stay right, since a header's id is always `h0`.
 
-use super::plan::plan;
+use super::plan::{Plan, plan};
 use super::{Copier, Wanted, quoted, splice};
 use crate::contract::CreateOptions;
+use crate::error::{Code, Error};
 use crate::format::{Line, header_line, text_of};
-use crate::index::{Answer, Trouble};
+use crate::index::{Answer, Class, Trouble};
 use crate::json::{Document, Grammar, Json, Node};
 use crate::model::Format;
 use crate::snapshot::Source;
@@ -22,6 +23,7 @@ pub(super) fn write(
         return Err(cannot_hold(Format::CodebotV3, "place for a parent session").into());
     }
     let plan = plan(source, wanted)?;
+    check_root_id(source, &plan)?;
     let mut line = Line::default();
     header_line(
         &mut line,
@@ -46,6 +48,23 @@ pub(super) fn write(
     }
     copier.flush()?;
     Ok(u64::try_from(plan.pieces.len()).unwrap_or(u64::MAX))
+}
+
+/// Refuses an entry that bears the header's id without being one: the fork could not hold both.
+fn check_root_id(source: Source<'_>, plan: &Plan) -> Answer<()> {
+    let Some(slot) = source.index.slot_of(source.log, "h0", Class::Entry)? else {
+        return Ok(());
+    };
+    if plan.pieces.iter().all(|piece| piece.slot != slot) {
+        return Ok(());
+    }
+    Err(Error::new(
+        Code::InvalidEntry,
+        "expected `h0` to be the header, found another entry of this id, which a fork cannot hold beside its \
+         own header; fork a path without it",
+    )
+    .at_path(source.log.path())
+    .into())
 }
 
 /// A header with the name that the source's header has, where codebot writes it.
