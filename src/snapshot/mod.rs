@@ -13,7 +13,7 @@ use crate::json::{Document, Grammar, Json, Node};
 use crate::log::LogFile;
 use crate::model::{At, Format, Messages, Snapshot};
 
-pub(crate) use trail::{End, Trail, break_at, whole_path};
+pub(crate) use trail::{End, Trail, break_at, end_of, whole_path};
 
 /// An index and its log.
 #[derive(Clone, Copy)]
@@ -75,7 +75,11 @@ pub(crate) fn path(source: Source<'_>, at: At<'_>, salvage: bool) -> Answer<Vec<
 
 impl Source<'_> {
     /// Hands the parsed object of a slot to a closure.
-    fn with_object<T>(&self, slot: Slot, read: impl FnOnce(Node<'_>) -> Option<T>) -> Answer<T> {
+    pub(crate) fn with_object<T>(
+        &self,
+        slot: Slot,
+        read: impl FnOnce(Node<'_>) -> Option<T>,
+    ) -> Answer<T> {
         let bytes = self.index.object(self.log, slot)?;
         let document = Grammar::parse(&bytes).map_err(|_| Trouble::Index)?;
         // What the index promised of a line and the line does not have is a wrong index.

@@ -3,8 +3,11 @@
 
 mod entry;
 mod find;
+mod fork;
+mod fresh;
 mod mutations;
 mod options;
+mod publish;
 mod repository;
 mod rows;
 mod rules;
@@ -16,6 +19,7 @@ mod verify;
 mod writer;
 
 pub use entry::Entry;
+pub use fork::Forked;
 pub use mutations::{Mutation, Mutations};
 pub use options::{Durability, IndexMode, OpenOptions};
 pub use repository::{Listing, Repository, SessionInfo};
