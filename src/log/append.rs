@@ -123,15 +123,10 @@ impl<D: Device> Appender<D> {
         self.tail = Some(tail);
     }
 
-    /// Whether the first write will cut the log.
-    pub(crate) fn will_cut(&self) -> bool {
-        matches!(self.tail, Some(Tail::Torn(_)))
-    }
-
-    /// Deals with an unfinished last line, if there still is one.
-    pub(crate) fn mend_tail(&mut self) -> Result<()> {
+    /// Deals with an unfinished last line, if there still is one. True if the log was cut.
+    pub(crate) fn mend_tail(&mut self) -> Result<bool> {
         let Some(tail) = self.tail else {
-            return Ok(());
+            return Ok(false);
         };
         self.look()?;
         match tail {
@@ -146,7 +141,7 @@ impl<D: Device> Appender<D> {
             }
         }
         self.tail = None;
-        Ok(())
+        Ok(matches!(tail, Tail::Torn(_)))
     }
 
     /// Appends a line, which ends with its newline, and returns where it starts. With `durable`

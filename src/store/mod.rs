@@ -7,6 +7,7 @@ mod fork;
 mod fresh;
 mod mutations;
 mod options;
+mod output;
 mod publish;
 mod repository;
 mod rows;

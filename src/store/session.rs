@@ -136,8 +136,8 @@ impl Session {
 
     /// A new session whose file, which starts with a header line, appears with its first message.
     pub(super) fn create_pending(path: &Path, header: &[u8], options: OpenOptions) -> Result<Self> {
-        std::fs::write(path, header).map_err(|e| Error::io("create it", path, e))?;
-        Self::open_with(path, options)
+        let (writer, state) = Writer::pending(path, header, &options)?;
+        Ok(Self::of(path, options, state, Some(writer)))
     }
 
     /// The log's path.

@@ -51,6 +51,12 @@ impl State {
         }
     }
 
+    /// The state of a log that is read whole and gets no sidecar.
+    pub(super) fn built(log: LogFile, options: &OpenOptions, reason: &str) -> Result<Self> {
+        let built = build(&log, how(options, None))?;
+        Ok(Self::in_memory(log, built, reason))
+    }
+
     /// The state after the writer of the log appended to it. All it wrote are whole lines.
     pub(super) fn grown(&self, len: u64, options: &OpenOptions) -> Result<Self> {
         let log = self.log.grown(len, options.reading)?;
@@ -76,10 +82,9 @@ impl State {
                 Err(Trouble::Log(error)) => return Err(error),
             }
         }
-        let built = build(&log, how(options, None))?;
         Ok(Self {
             disk: self.disk.clone(),
-            ..Self::in_memory(log, built, "lines of the log changed what others mean")
+            ..Self::built(log, options, "new lines changed what others mean")?
         })
     }
 

@@ -3,6 +3,7 @@
 //! never wait for an append, only for the index to catch up with it.
 
 use std::fmt;
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::JoinHandle;
@@ -10,10 +11,11 @@ use std::thread::JoinHandle;
 use ahash::{AHashSet, RandomState};
 use parking_lot::Mutex;
 
+use super::output::Output;
 use super::rules::{self, Head, OpenLane};
 use super::session::Inner;
 use super::state::{FOLLOW_SLOTS, State};
-use super::{Durability, Entry};
+use super::{Durability, Entry, OpenOptions};
 use crate::contract::{NewEntry, NewRecord};
 use crate::error::{Code, Error, Result};
 use crate::format::{
@@ -40,12 +42,14 @@ pub(super) struct Writer {
 
 /// What an append needs, under one lock.
 struct Pen {
-    log: Appender,
+    log: Output,
     format: Format,
     durable: bool,
     head: Head,
     line: Line,
     recent: Recent,
+    /// The file came to be, and is not indexed yet.
+    appeared: bool,
     /// Appends since the index last followed.
     unindexed: u64,
     /// Where the index was when it last followed.
@@ -100,9 +104,34 @@ impl Writer {
         if let Some(tail) = tail_of(state)? {
             log.set_tail(tail);
         }
+        Self::of(Output::File(log), state, durability)
+    }
+
+    /// The writing half of a new session, whose file appears with its first message.
+    pub(super) fn pending(
+        path: &Path,
+        header: &[u8],
+        options: &OpenOptions,
+    ) -> Result<(Self, State)> {
+        let mut output = Output::Pending {
+            path: path.to_owned(),
+            format: Format::PiV3,
+            bytes: header.to_vec(),
+        };
+        let state = output
+            .pending_state(options)
+            .unwrap_or_else(|| State::open(path, options, None))?;
+        if let Output::Pending { format, .. } = &mut output {
+            *format = state.index.format;
+        }
+        Ok((Self::of(output, &state, options.durability)?, state))
+    }
+
+    fn of(log: Output, state: &State, durability: Durability) -> Result<Self> {
+        let format = state.index.format;
         let head = head_of(state)?;
-        let written = AtomicU64::new(log.len());
         let indexed = log.len();
+        let written = AtomicU64::new(indexed);
         Ok(Self {
             pen: Mutex::new(Pen {
                 log,
@@ -111,6 +140,7 @@ impl Writer {
                 head,
                 line: Line::default(),
                 recent: Recent::default(),
+                appeared: false,
                 unindexed: 0,
                 indexed,
             }),
@@ -179,8 +209,9 @@ fn head_of(state: &State) -> Result<Head> {
 impl Pen {
     /// Writes the line that was made, and returns where it starts.
     fn write(&mut self) -> Result<u64> {
-        let start = self.log.append(self.line.bytes(), self.durable)?;
+        let (start, appeared) = self.log.append(self.line.bytes(), self.durable)?;
         self.unindexed += 1;
+        self.appeared |= appeared;
         Ok(start)
     }
 
@@ -219,15 +250,18 @@ impl Inner {
         let writer = self.writer()?;
         let mut pen = writer.pen.lock();
         self.check_open()?;
-        let cuts = pen.log.will_cut();
-        pen.log.mend_tail()?;
-        if cuts {
+        if pen.log.mend_tail()? {
             // The index of before covers bytes that are gone now.
             let _turn = self.renewing.lock();
             let state = State::open(&self.path, &self.options, None)?;
             *self.state.write() = Arc::new(state);
         }
         let result = run(&mut pen).map_err(|error| error.at_path(&self.path));
+        if std::mem::take(&mut pen.appeared) {
+            let _turn = self.renewing.lock();
+            let state = State::open(&self.path, &self.options, None)?;
+            *self.state.write() = Arc::new(state);
+        }
         writer.written.store(pen.log.len(), Ordering::Release);
         let behind = pen.log.len() - pen.indexed;
         let is_time =
@@ -274,6 +308,10 @@ impl Inner {
             pen.recent.leaving_to = len;
             pen.unindexed = 0;
             pen.indexed = len;
+            if let Some(state) = pen.log.pending_state(&self.options) {
+                let _turn = self.renewing.lock();
+                *self.state.write() = Arc::new(state?);
+            }
             len
         };
         self.grow_to(target)?;
@@ -500,7 +538,13 @@ impl Inner {
     /// Whether an entry or a record has an id.
     fn has(&self, pen: &mut Pen, id: &str, classes: &[Class]) -> Result<bool> {
         if pen.recent.may_have(id) {
-            self.grow_to(pen.log.len())?;
+            match pen.log.pending_state(&self.options) {
+                Some(state) => {
+                    let _turn = self.renewing.lock();
+                    *self.state.write() = Arc::new(state?);
+                }
+                None => self.grow_to(pen.log.len())?,
+            }
         }
         self.ask(|source| {
             for &class in classes {
