@@ -580,6 +580,27 @@ fn databases_of_later_versions_and_other_programs_are_refused() {
     assert!(!file("foreign.db-locks").exists());
 }
 
+#[test]
+fn a_database_that_many_open_at_once_is_made_once() {
+    for _ in 0..10 {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("s.db");
+        std::thread::scope(|scope| {
+            for number in 0..8 {
+                let path = &path;
+                scope.spawn(move || {
+                    let repository = SqliteRepository::open(path).unwrap();
+                    let session = repository.create(&named(&format!("s{number}"))).unwrap();
+                    let hello = message("a", "user", "hi");
+                    session.append_entry(hello, "main").unwrap();
+                });
+            }
+        });
+        let repository = SqliteRepository::open(&path).unwrap();
+        assert_eq!(repository.list().unwrap().sessions.len(), 8);
+    }
+}
+
 const CHILD: &str = "LEAFLOG_TEST_DATABASE";
 
 /// Opens the database of its environment for writing, says so, and waits for its end.

@@ -26,7 +26,7 @@ use crate::contract::{Lane, Metadata, Order};
 use crate::error::Result;
 use crate::model::{Format, Stats};
 use crate::store::entry::Entry;
-use crate::store::rules::{Head, OpenLane, taken};
+use crate::store::rules::{Head, OpenLane};
 
 /// The version of the tables.
 pub(super) const VERSION: i64 = 1;
@@ -254,7 +254,13 @@ impl<C: Connection> Rows for SqlRows<C> {
     }
 
     fn is_used(&self, id: &str) -> Result<bool> {
-        is_used(&mut *self.connection.lock(), self.session, id)
+        let mut used = false;
+        self.connection.lock().ask(
+            "SELECT 1 FROM node WHERE session = ?1 AND id = ?2",
+            &[Value::Int(self.session), Value::Text(id)],
+            &mut |_| used = true,
+        )?;
+        Ok(used)
     }
 
     fn find(&self, class: Class, id: &str) -> Result<Option<Entry>> {
@@ -337,16 +343,6 @@ impl<C: Connection> Rows for SqlRows<C> {
     }
 }
 
-fn is_used(connection: &mut impl Connection, session: i64, id: &str) -> Result<bool> {
-    let mut used = false;
-    connection.ask(
-        "SELECT 1 FROM node WHERE session = ?1 AND id = ?2",
-        &[Value::Int(session), Value::Text(id)],
-        &mut |_| used = true,
-    )?;
-    Ok(used)
-}
-
 fn totals(columns: &dyn Columns, from: usize) -> Totals {
     Totals {
         name: columns.text(from),
@@ -374,7 +370,7 @@ fn insert(connection: &mut impl Connection, session: i64, row: &Row) -> Result<(
     let of = |part: fn(Standing) -> Option<u64>| Value::number(row.standing.and_then(part));
     let own = Value::Int(session);
     let seq = Value::Int(signed(row.seq));
-    let added = connection.run(
+    connection.run(
         "INSERT INTO node (session, seq, class, type, id, parent, lane, run, operation, custom, time,
              up, depth, model, effort, tools, compaction, object)
          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18)",
@@ -398,13 +394,7 @@ fn insert(connection: &mut impl Connection, session: i64, row: &Row) -> Result<(
             of(|standing| standing.compaction),
             Value::Int(object),
         ],
-    );
-    if let (Err(_), Some(id)) = (&added, &row.id)
-        && is_used(connection, session, id)?
-    {
-        return Err(taken(id));
-    }
-    added?;
+    )?;
     let lane = Value::text(row.lane.as_deref());
     let id = Value::text(row.id.as_deref());
     let parent = Value::text(row.parent.as_deref());
