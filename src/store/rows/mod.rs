@@ -21,6 +21,8 @@ mod sql;
 mod sqlite;
 #[cfg(feature = "sqlite")]
 mod statement;
+#[cfg(feature = "sqlite")]
+mod tables;
 
 pub use memory::MemoryRepository;
 #[cfg(feature = "sqlite")]
@@ -193,14 +195,4 @@ impl Filter<'_> {
             && self.above.is_none_or(|above| row.seq > above)
             && self.below.is_none_or(|below| row.seq < below)
     }
-}
-
-/// A number of the sequence as databases keep it.
-fn signed(number: u64) -> i64 {
-    i64::try_from(number).unwrap_or(i64::MAX)
-}
-
-/// A number that a database kept.
-fn unsigned(number: i64) -> u64 {
-    u64::try_from(number).unwrap_or(0)
 }

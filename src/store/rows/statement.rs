@@ -1,8 +1,8 @@
 //! Statements that depend on what is asked: filters, and walks along a path. A statement's text
 //! depends only on which conditions there are, so that few of them are ever prepared.
 
-use super::sql::{KEPT, Value};
-use super::{Filter, Walk, signed};
+use super::sql::{KEPT, Value, signed};
+use super::{Filter, Walk};
 use crate::contract::Order;
 
 /// A statement with its values.
