@@ -28,6 +28,8 @@ pub use memory::MemoryRepository;
 #[cfg(feature = "sqlite")]
 pub use sqlite::SqliteRepository;
 
+use ahash::AHashMap;
+
 use super::SessionInfo;
 use super::entry::Entry;
 use super::rules::Head;
@@ -97,6 +99,9 @@ trait Rows: Send + Sync {
 
     /// The label of an entry.
     fn label(&self, target: &str) -> Result<Option<String>>;
+
+    /// The labels of all entries that have one.
+    fn labels(&self) -> Result<AHashMap<String, String>>;
 
     /// Whether an entry or a record has an id.
     fn is_used(&self, id: &str) -> Result<bool>;

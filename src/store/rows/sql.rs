@@ -16,6 +16,7 @@
 //! All else in the statements is SQL that both know. `CROSS JOIN` fixes the order of joins where
 //! SQLite would take its reading order from it.
 
+use ahash::AHashMap;
 use parking_lot::Mutex;
 
 use super::guard::Guard;
@@ -174,6 +175,20 @@ impl<C: Connection> Rows for SqlRows<C> {
             &mut |columns| label = columns.text(0),
         )?;
         Ok(label)
+    }
+
+    fn labels(&self) -> Result<AHashMap<String, String>> {
+        let mut labels = AHashMap::new();
+        self.connection.lock().ask(
+            "SELECT target, label FROM label WHERE session = ?1",
+            &[Value::Int(self.session)],
+            &mut |columns| {
+                if let (Some(target), Some(label)) = (columns.text(0), columns.text(1)) {
+                    labels.insert(target, label);
+                }
+            },
+        )?;
+        Ok(labels)
     }
 
     fn is_used(&self, id: &str) -> Result<bool> {
