@@ -19,7 +19,8 @@
 //! # Ok::<(), leaflog::Error>(())
 //! ```
 //!
-//! Start with [`Session`] for one file and [`Repository`] for a folder. [`naive`] is the plain
+//! Start with [`Session`] for one file and [`Repository`] for a folder. [`MemoryRepository`] and, with
+//! the feature `sqlite`, `SqliteRepository` keep sessions without files. [`naive`] is the plain
 //! reader that the indexed one is compared with.
 
 #![deny(unsafe_code)]
