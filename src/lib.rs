@@ -55,6 +55,7 @@ pub use contract::{
     BranchBounds, CreateOptions, EntryQuery, ForkScope, Lane, LaneView, LogItem, Metadata,
     NewEntry, NewRecord, Order, Position, RecordQuery, SessionRepository, SessionStorage,
 };
+pub use contract::{codebot, pi};
 pub use error::{Code, Error, Result};
 pub use format::format_time;
 pub use log::Reading;
