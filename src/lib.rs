@@ -39,6 +39,8 @@
     )
 )]
 
+#[cfg(feature = "conformance")]
+pub mod conformance;
 mod contract;
 mod error;
 mod format;
