@@ -18,10 +18,12 @@
 mod cases;
 mod dialect;
 mod failure;
+mod model;
 mod scene;
 mod state;
 
 pub use failure::Failure;
+pub use model::{Model, ModelFactory};
 use scene::Scene;
 
 use std::path::PathBuf;
