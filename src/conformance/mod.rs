@@ -18,11 +18,13 @@
 mod cases;
 mod dialect;
 mod failure;
+mod history;
 mod model;
 mod scene;
 mod state;
 
 pub use failure::Failure;
+pub use history::History;
 pub use model::{Model, ModelFactory};
 use scene::Scene;
 
@@ -230,6 +232,7 @@ macro_rules! conformance_tests {
             repository::create_list_and_open
             repository::ids_are_made_and_checked
             repository::delete_is_idempotent
+            repository::a_second_writer_is_refused
             repository::a_closed_session_answers_closed
             repository::the_latest_session_comes_first
             repository::reading_beside_a_writer
@@ -242,6 +245,7 @@ macro_rules! conformance_tests {
             forks::a_cleared_name_is_not_forked
             forks::an_empty_session_forks_empty
             crash::a_torn_last_line_is_as_if_not_written
+            random::random_histories_agree_with_the_model
         } $($rest)* }
     };
     (@tests {$($group:ident :: $case:ident)*} $module:ident, $factory:expr) => {

@@ -18,11 +18,11 @@ pub(super) struct State {
     pub(super) metadata: Metadata,
     pub(super) log: Vec<LogItem>,
     pub(super) lanes: Vec<Lane>,
-    name: Option<String>,
-    labels: BTreeMap<String, String>,
-    stats: Stats,
-    open: BTreeMap<String, Vec<String>>,
-    snapshots: BTreeMap<String, Seen>,
+    pub(super) name: Option<String>,
+    pub(super) labels: BTreeMap<String, String>,
+    pub(super) stats: Stats,
+    pub(super) open: BTreeMap<String, Vec<String>>,
+    pub(super) snapshots: BTreeMap<String, Seen>,
 }
 
 impl State {

@@ -7,6 +7,7 @@ mod forks;
 mod lanes;
 mod payloads;
 mod queries;
+mod random;
 mod records;
 mod repository;
 mod snapshots;
@@ -23,7 +24,7 @@ pub(super) fn started(lane: &str, id: &str) -> NewRecord {
 }
 
 /// An operation of a kind that starts on a lane.
-fn operation(lane: &str, id: &str, kind: &str) -> NewRecord {
+pub(super) fn operation(lane: &str, id: &str, kind: &str) -> NewRecord {
     let intent = match kind {
         "run" => r#"{"kind":"run","originalPrompt":[],"initialMessages":[]}"#.to_owned(),
         "navigation" => r#"{"kind":"navigation","targetId":null,"summarize":false}"#.to_owned(),
@@ -38,7 +39,7 @@ fn finished(lane: &str, id: &str, run: &str) -> NewRecord {
 }
 
 /// What something used: input, cache read, cache write, total, cost.
-fn used(counts: [i64; 4], cost: f64) -> String {
+pub(super) fn used(counts: [i64; 4], cost: f64) -> String {
     let [input, read, write, total] = counts;
     format!(
         r#"{{"input":{input},"output":0,"cacheRead":{read},"cacheWrite":{write},"totalTokens":{total},"cost":{{"input":0,"output":0,"cacheRead":0,"cacheWrite":0,"total":{cost}}}}}"#

@@ -117,6 +117,22 @@ pub(super) fn delete_is_idempotent(scene: &Scene<'_>) -> Outcome {
     same("messages", again.stats()?.message_count, 1)
 }
 
+pub(super) fn a_second_writer_is_refused(scene: &Scene<'_>) -> Outcome {
+    let session = scene.create("session")?;
+    append(&session, scene.say().user("hi"))?;
+    scene.unchanged(&session, || {
+        let second = scene.repository.open("session");
+        refused("a second writer", second, Code::Locked)?;
+        if scene.can.persistent {
+            let second = scene.fixture.repository()?.open("session");
+            refused("a second writer elsewhere", second, Code::Locked)?;
+        }
+        Ok(())
+    })?;
+    append(&session, scene.say().user("more"))?;
+    same("messages", session.stats()?.message_count, 2)
+}
+
 pub(super) fn a_closed_session_answers_closed(scene: &Scene<'_>) -> Outcome {
     let session = scene.create("session")?;
     let root = append(&session, scene.say().user("hi"))?.id;

@@ -10,6 +10,7 @@ mod stored;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
+pub(in crate::conformance) use self::check::raw;
 use self::session::ModelSession;
 use self::stored::Stored;
 use super::{Capabilities, Factory, Fixture};
@@ -76,9 +77,9 @@ impl Fixture for Model {
 
 /// What another backend gave the last thing that it made, so that the model gives it the same.
 #[derive(Clone, Debug)]
-pub(super) struct Hint {
-    pub(super) id: String,
-    pub(super) time: i64,
+pub(in crate::conformance) struct Hint {
+    pub(in crate::conformance) id: String,
+    pub(in crate::conformance) time: i64,
 }
 
 /// All that the model keeps.
@@ -115,7 +116,7 @@ fn lock(place: &Mutex<Place>) -> MutexGuard<'_, Place> {
 
 impl Model {
     /// Gives the next thing that is made the id and time of another backend's.
-    pub(super) fn hint(&self, hint: Option<Hint>) {
+    pub(in crate::conformance) fn hint(&self, hint: Option<Hint>) {
         lock(&self.place).hint = hint;
     }
 
@@ -203,7 +204,7 @@ impl SessionRepository for Model {
         let mut place = lock(&self.place);
         let mut sessions = Vec::new();
         for stored in place.sessions.iter_mut().filter(|stored| stored.is_saved()) {
-            let overview = stored.replay()?.overview();
+            let overview = stored.overview()?.clone();
             sessions.push(SessionInfo {
                 id: overview.session_id,
                 path: None,

@@ -245,7 +245,7 @@ impl SessionStorage for ModelSession {
         check_lane(stored, new.lane())?;
         check_unused(stored, new.id())?;
         check::record(&new)?;
-        let open = stored.replay()?.overview().open_operations;
+        let open = &stored.overview()?.open_operations;
         if new.kind() == "operation_started" && open.contains_key(new.lane()) {
             return Err(Error::new(Code::Storage, "an operation is open"));
         }
@@ -305,8 +305,8 @@ impl SessionStorage for ModelSession {
         let mut held = self.read()?;
         check_limit(limit)?;
         let stored = held.stored()?;
-        let open = stored.replay()?.overview().open_operations;
-        let open = open.get(lane).map(Vec::as_slice).unwrap_or_default();
+        let open = &stored.overview()?.open_operations;
+        let open = open.get(lane).cloned().unwrap_or_default();
         let is_open = |record: &&Entry| open.contains(&record.id);
         let found = stored.records().filter(is_open).cloned().collect();
         Ok(page(found, Order::NewestFirst, limit))
@@ -321,7 +321,7 @@ impl SessionStorage for ModelSession {
     }
 
     fn name(&self) -> Result<Option<String>> {
-        Ok(self.read()?.stored()?.replay()?.overview().name)
+        Ok(self.read()?.stored()?.overview()?.name.clone())
     }
 
     fn set_name(&self, name: Option<&str>) -> Result<()> {
@@ -340,7 +340,7 @@ impl SessionStorage for ModelSession {
 
     fn label(&self, id: &str) -> Result<Option<String>> {
         let mut held = self.read()?;
-        Ok(held.stored()?.replay()?.overview().labels.get(id).cloned())
+        Ok(held.stored()?.overview()?.labels.get(id).cloned())
     }
 
     fn set_label(&self, id: &str, label: Option<&str>) -> Result<()> {
@@ -358,7 +358,7 @@ impl SessionStorage for ModelSession {
     }
 
     fn stats(&self) -> Result<Stats> {
-        Ok(self.read()?.stored()?.replay()?.overview().stats)
+        Ok(self.read()?.stored()?.overview()?.stats)
     }
 
     fn snapshot(&self, at: At<'_>) -> Result<Snapshot> {

@@ -5,7 +5,7 @@ use super::check;
 use super::lines;
 use crate::contract::{CreateOptions, ForkScope, Lane, LogItem, NewEntry, NewRecord, Position, pi};
 use crate::error::{Code, Error, Result};
-use crate::model::Format;
+use crate::model::{Format, Overview};
 use crate::naive::{ReadOptions, Replay};
 use crate::store::Entry;
 
@@ -31,6 +31,7 @@ pub(super) struct Stored {
     /// Where `main` stands, in formats without lanes.
     pub(super) leaf: Option<String>,
     replay: Option<Replay>,
+    overview: Option<Overview>,
 }
 
 /// What a fork begins with.
@@ -55,6 +56,7 @@ impl Stored {
             log: header.clone(),
             leaf: None,
             replay: None,
+            overview: None,
         };
         if format == Format::CodebotV3 {
             stored.items.push(LogItem::Entry(Entry {
@@ -80,6 +82,15 @@ impl Stored {
         }
         let none = || Error::new(Code::Storage, "the model has no replay");
         self.replay.as_ref().ok_or_else(none)
+    }
+
+    /// Facts, totals, lanes and open operations, by the naive replay.
+    pub(super) fn overview(&mut self) -> Result<&Overview> {
+        if self.overview.is_none() {
+            self.overview = Some(self.replay()?.overview());
+        }
+        let none = || Error::new(Code::Storage, "the model has no overview");
+        self.overview.as_ref().ok_or_else(none)
     }
 
     /// Whether another process would see it: pi v3 waits for the first message.
@@ -108,6 +119,7 @@ impl Stored {
         self.log.push_str(line);
         self.items.push(item);
         self.replay = None;
+        self.overview = None;
     }
 
     pub(super) fn lanes(&mut self) -> Result<Vec<Lane>> {
@@ -117,7 +129,7 @@ impl Stored {
                 leaf: self.leaf.clone(),
             }]);
         }
-        let lanes = self.replay()?.overview().lanes.into_iter();
+        let lanes = self.overview()?.lanes.clone().into_iter();
         Ok(lanes.map(|(name, leaf)| Lane { name, leaf }).collect())
     }
 
@@ -230,7 +242,7 @@ impl Stored {
 
     /// What a fork takes along.
     pub(super) fn copied(&mut self, scope: &ForkScope) -> Result<Copied> {
-        let overview = self.replay()?.overview();
+        let overview = self.overview()?.clone();
         let lanes = self.lanes()?;
         let (mut nodes, lanes) = match scope {
             ForkScope::Tree => (self.nodes.clone(), lanes),
