@@ -239,6 +239,7 @@ macro_rules! conformance_tests {
             repository::what_the_maker_gave_is_kept
             forks::a_branch_fork_takes_the_path
             forks::a_fork_goes_on_by_itself
+            forks::a_closed_source_stays_as_it_is
             forks::a_tree_fork_takes_everything
             forks::forks_end_at_or_before_a_message
             forks::other_fork_targets_are_refused

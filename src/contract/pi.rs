@@ -367,11 +367,14 @@ pub fn usage(lane: &str, cause: &str, usage: &str, more: Option<&str>) -> NewRec
         .text("cause", cause)
         .json("usage", usage)
         .end();
-    let inner = more
-        .map(str::trim)
-        .and_then(|more| more.strip_prefix('{'))
-        .map(|more| more.strip_suffix('}').unwrap_or(more).trim())
-        .filter(|inner| !inner.is_empty());
+    // What is no object stays as it is, and is refused when the record is written.
+    let inner = more.map(str::trim).map(|more| {
+        let inner = more
+            .strip_prefix('{')
+            .and_then(|more| more.strip_suffix('}'));
+        inner.unwrap_or(more).trim()
+    });
+    let inner = inner.filter(|inner| !inner.is_empty());
     if let Some(inner) = inner {
         fields.pop();
         fields.push(',');

@@ -153,6 +153,22 @@ pub(super) fn a_fork_goes_on_by_itself(scene: &Scene<'_>) -> Outcome {
     parent_of_fork(scene, &fork, &again)
 }
 
+pub(super) fn a_closed_source_stays_as_it_is(scene: &Scene<'_>) -> Outcome {
+    let source = scene.create("source")?;
+    let tip = append(&source, scene.say().user("tip"))?.id;
+    let before = State::of(&*source)?;
+    if !scene.can.persistent {
+        return Ok(());
+    }
+    scene.close("source")?;
+    for (scope, id) in [(ForkScope::default(), "branch"), (ForkScope::Tree, "tree")] {
+        let fork = scene.fork("source", &scope, id)?;
+        same("messages", messages(&fork)?, [tip.clone()])?;
+    }
+    let source = scene.keep("source", scene.repository.open("source")?);
+    State::of(&*source)?.same_as(&before)
+}
+
 pub(super) fn a_tree_fork_takes_everything(scene: &Scene<'_>) -> Outcome {
     let source = scene.create("source")?;
     let say = scene.say();
