@@ -37,6 +37,18 @@ impl Dialect {
         }
     }
 
+    /// An assistant's message whose last block is a tool call with an id.
+    pub(super) fn calls_a_tool(self, id: &str) -> NewEntry {
+        let block = if self.is_codebot() {
+            format!(
+                r#"{{"type":"toolCall","tool_call":{{"id":"{id}","name":"read","args":{{}}}}}}"#
+            )
+        } else {
+            format!(r#"{{"type":"toolCall","id":"{id}","name":"read","arguments":{{}}}}"#)
+        };
+        self.message(&format!(r#"{{"role":"assistant","content":[{block}]}}"#))
+    }
+
     pub(super) fn user(self, text: &str) -> NewEntry {
         self.message(&self.message_json("user", text))
     }

@@ -7,6 +7,9 @@ use crate::conformance::failure::{Failure, Outcome, ensure, same, some};
 use crate::conformance::scene::{Live, Scene, append};
 use crate::conformance::state::State;
 
+/// Objects that would be lines of each format.
+const LOOKALIKE: &str = r#"[{"kind":"message","id":"x1","data":{"role":"user"}},{"type":"custom","id":"x2","customType":"c"},{"kind":"fact","seq":9,"fact":"name","name":"x"},{"kind":"entry","type":"custom","id":"x3","customType":"c","parentId":null,"seq":9,"timestamp":1}]"#;
+
 /// Appends one more thing.
 type Step = fn(&Scene<'_>, &Live) -> Outcome;
 
@@ -16,6 +19,9 @@ fn steps(scene: &Scene<'_>) -> Vec<Step> {
         |scene, session| append(session, scene.say().user("é ✓")).map(drop),
         |scene, session| append(session, scene.say().note("{\"a\":[1,\"}\"]}")).map(drop),
         |_, session| Ok(session.set_name(Some("Näme"))?),
+        // Parts of these look like lines of their own.
+        |scene, session| append(session, scene.say().calls_a_tool("call-1")).map(drop),
+        |scene, session| append(session, scene.say().note(LOOKALIKE)).map(drop),
     ];
     if scene.can.records {
         steps.extend::<[Step; 5]>([

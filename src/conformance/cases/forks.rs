@@ -259,15 +259,19 @@ pub(super) fn other_fork_targets_are_refused(scene: &Scene<'_>) -> Outcome {
         source.append_record(started("main", "run"))?;
     }
     scene.unchanged(&source, || {
-        for scope in [
-            ForkScope::default(),
+        let mut scopes = vec![
             ForkScope::at(&*note),
             ForkScope::before(&*note),
             ForkScope::at("missing"),
             ForkScope::before("missing"),
             ForkScope::at("run"),
             ForkScope::at(""),
-        ] {
+        ];
+        if scene.can.format == Format::PiV4 {
+            // Elsewhere names and labels are entries, on which a session often stands.
+            scopes.push(ForkScope::default());
+        }
+        for scope in scopes {
             let fork = scene
                 .repository
                 .fork("source", &scope, &scene.options("fork"));

@@ -71,11 +71,11 @@ pub(super) fn ids_are_made_and_checked(scene: &Scene<'_>) -> Outcome {
         sleep(Duration::from_millis(3));
     }
     same("distinct ids", made.len(), 3)?;
-    same(
-        "ids in the order of time",
-        made.into_iter().collect::<Vec<_>>(),
-        order,
-    )?;
+    if scene.can.format != Format::CodebotV3 {
+        // codebot's own ids are short and random.
+        let sorted: Vec<String> = made.into_iter().collect();
+        same("ids in the order of time", sorted, order)?;
+    }
     for bad in ["", "-a", "a-", ".", "..", "a/b", "a b", "../a", "é", "a\0b"] {
         let made = scene.repository.create(&scene.options(bad));
         let what = format!("the session id {bad:?}");

@@ -364,19 +364,7 @@ impl SessionStorage for ModelSession {
     fn snapshot(&self, at: At<'_>) -> Result<Snapshot> {
         let mut held = self.read()?;
         let stored = held.stored()?;
-        let leaf = stored.leaf.clone();
-        match (at, leaf) {
-            // The log does not say where a session without lanes stands.
-            (At::Current, Some(leaf)) if stored.format != Format::PiV4 => {
-                stored.replay()?.snapshot(At::Leaf(&leaf), false)
-            }
-            (At::Current, None) if stored.format != Format::PiV4 => {
-                Stored::new(stored.format, &stored.id, stored.created, &stored.options)
-                    .replay()?
-                    .snapshot(at, false)
-            }
-            _ => stored.replay()?.snapshot(at, false),
-        }
+        stored.replay()?.snapshot(at, false)
     }
 
     fn sync(&self) -> Result<()> {

@@ -299,11 +299,15 @@ impl Stored {
         } else {
             Position::At
         };
+        // Only pi v4 wants a message where nobody named an entry.
+        let any = entry.is_none() && self.format != Format::PiV4;
         match self.entry(target) {
-            Some(found) if found.kind == "message" => Ok(match position.unwrap_or(default) {
-                Position::At => Some(found.id.clone()),
-                Position::Before => found.parent.clone(),
-            }),
+            Some(found) if any || found.kind == "message" => {
+                Ok(match position.unwrap_or(default) {
+                    Position::At => Some(found.id.clone()),
+                    Position::Before => found.parent.clone(),
+                })
+            }
             _ => Err(Error::new(
                 Code::InvalidForkTarget,
                 format!("`{target}` is no message"),
