@@ -40,6 +40,8 @@
     )
 )]
 
+#[cfg(feature = "conformance")]
+pub mod conformance;
 mod contract;
 mod error;
 mod format;
@@ -56,6 +58,7 @@ pub use contract::{
     BranchBounds, CreateOptions, EntryQuery, ForkScope, Lane, LaneView, LogItem, Metadata,
     NewEntry, NewRecord, Order, Position, RecordQuery, SessionRepository, SessionStorage,
 };
+pub use contract::{codebot, pi};
 pub use error::{Code, Error, Result};
 pub use format::format_time;
 pub use log::Reading;
