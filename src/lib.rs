@@ -62,6 +62,7 @@ pub use model::{
     At, Format, MAX_REPORTS, Messages, Model, Overview, Plan, Report, ReportCode, Snapshot, Stats,
 };
 pub use store::{
-    BytesRead, Durability, Entry, Forked, IndexMode, IndexState, IndexStatus, Listing, Mutation,
-    Mutations, OpenOptions, Problem, Repository, Session, SessionInfo, TreeNode, Verification,
+    BytesRead, Change, ChangeKind, Conversion, Durability, Entry, Forked, IndexMode, IndexState,
+    IndexStatus, Listing, Mutation, Mutations, OpenOptions, Problem, Repository, Session,
+    SessionInfo, TreeNode, Verification, convert,
 };

@@ -1,6 +1,7 @@
 //! Sessions as files: opening one through its index, and finding them in folders. The only room
 //! that joins log, index, format and snapshot.
 
+mod convert;
 mod entry;
 mod fork;
 mod fresh;
@@ -13,6 +14,7 @@ mod session;
 mod tree;
 mod verify;
 
+pub use convert::{Change, ChangeKind, Conversion, convert};
 pub use entry::Entry;
 pub use fork::Forked;
 pub use mutations::{Mutation, Mutations};
