@@ -343,7 +343,7 @@ fn forks_of_the_corpus_show_the_context_of_their_source() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: ProptestConfig::default().cases.min(150), max_shrink_iters: 200, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: ProptestConfig::default().cases.max(400), max_shrink_iters: 200, ..ProptestConfig::default() })]
 
     #[test]
     fn a_clean_log_forks_cleanly(log in logs::clean_log()) {
