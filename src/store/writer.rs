@@ -263,7 +263,7 @@ impl Inner {
             *self.state.write() = Arc::new(state);
         }
         writer.written.store(pen.log.len(), Ordering::Release);
-        let behind = pen.log.len() - pen.indexed;
+        let behind = pen.log.len().saturating_sub(pen.indexed);
         let is_time =
             pen.unindexed >= FOLLOW_SLOTS.max(pen.head.seq / 32) || behind >= FOLLOW_BYTES;
         drop(pen);

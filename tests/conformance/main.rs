@@ -1,6 +1,7 @@
 //! The conformance suite on the model that it brings along, in every format that is written: that
 //! the suite asks for nothing that cannot be had, and that it notices what a backend does wrong.
 
+mod backends;
 mod broken;
 
 use broken::{BrokenFactory, Fault};
