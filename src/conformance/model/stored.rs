@@ -291,7 +291,12 @@ impl Stored {
         lanes: &[Lane],
     ) -> Result<Option<String>> {
         let main = lanes.iter().find(|lane| lane.name == "main");
-        let stands = main.and_then(|lane| lane.leaf.as_deref());
+        let last = self.last();
+        let stands = match self.format {
+            Format::PiV4 => main.and_then(|lane| lane.leaf.as_deref()),
+            // Where a writer has moved to is not written down.
+            _ => last.as_deref(),
+        };
         // codebot's header is where an empty session stands.
         let stands = stands.filter(|leaf| self.nodes.iter().any(|node| node.entry.id == *leaf));
         let Some(target) = entry.or(stands) else {
