@@ -91,6 +91,34 @@ impl Capabilities {
 }
 
 /// Makes places for one backend to be tested in. Tests run on many threads.
+///
+/// ```
+/// use leaflog::conformance::{Capabilities, Factory, Fixture, Model, run};
+/// use leaflog::{Format, Result, SessionRepository};
+///
+/// /// A place: here the model's, else a temporary folder or an empty database.
+/// struct Place(Model);
+///
+/// impl Fixture for Place {
+///     fn repository(&self) -> Result<Box<dyn SessionRepository>> {
+///         Ok(Box::new(self.0.clone()))
+///     }
+/// }
+///
+/// struct Places;
+///
+/// impl Factory for Places {
+///     fn capabilities(&self) -> Capabilities {
+///         Capabilities::of(Format::PiV4)
+///     }
+///
+///     fn fixture(&self) -> Result<Box<dyn Fixture>> {
+///         Ok(Box::new(Place(Model::default())))
+///     }
+/// }
+///
+/// run("lanes_share_the_tree", &Places).unwrap();
+/// ```
 pub trait Factory: Sync {
     /// What the backend can do.
     fn capabilities(&self) -> Capabilities;
@@ -103,7 +131,7 @@ pub trait Factory: Sync {
     fn fixture(&self) -> Result<Box<dyn Fixture>>;
 }
 
-/// One place with sessions.
+/// One place with sessions. The example of [`Factory`] makes some.
 pub trait Fixture {
     /// A repository on the place: each call makes another one, as another process would. Where
     /// nothing is kept, all are one.
@@ -170,7 +198,7 @@ pub fn cases() -> impl Iterator<Item = Case> {
     cases::ALL.iter().copied()
 }
 
-/// Runs the case with a name.
+/// Runs the case with a name, as the example of [`Factory`] does.
 ///
 /// # Errors
 ///

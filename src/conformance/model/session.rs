@@ -193,7 +193,16 @@ impl SessionStorage for ModelSession {
     }
 
     fn lanes(&self) -> Result<Vec<Lane>> {
-        self.read()?.stored()?.lanes()
+        let mut held = self.read()?;
+        let stored = held.stored()?;
+        let mut lanes = stored.lanes()?;
+        if self.read_only && !can(stored).lanes {
+            // Where the writer has moved to is not written down.
+            for lane in &mut lanes {
+                lane.leaf = stored.last();
+            }
+        }
+        Ok(lanes)
     }
 
     fn create_lane(&self, name: &str, at: Option<&str>) -> Result<()> {

@@ -104,11 +104,14 @@ impl Stored {
         self.format != Format::PiV3 || self.nodes.iter().any(spoken)
     }
 
-    /// Forgets where it stood, as opening does in formats without lanes.
+    /// Where a session of a format without lanes stands when it is opened.
+    pub(super) fn last(&self) -> Option<String> {
+        self.entries().next_back().map(|entry| entry.id.clone())
+    }
+
+    /// Forgets where it stood.
     pub(super) fn stand_on_last(&mut self) {
-        let last = self.nodes.last().map(|node| node.entry.id.clone());
-        let header = (self.format == Format::CodebotV3).then(|| "h0".to_owned());
-        self.leaf = last.or(header);
+        self.leaf = self.last();
     }
 
     pub(super) fn next_seq(&self) -> u64 {
@@ -288,7 +291,12 @@ impl Stored {
         lanes: &[Lane],
     ) -> Result<Option<String>> {
         let main = lanes.iter().find(|lane| lane.name == "main");
-        let stands = main.and_then(|lane| lane.leaf.as_deref());
+        let last = self.last();
+        let stands = match self.format {
+            Format::PiV4 => main.and_then(|lane| lane.leaf.as_deref()),
+            // Where a writer has moved to is not written down.
+            _ => last.as_deref(),
+        };
         // codebot's header is where an empty session stands.
         let stands = stands.filter(|leaf| self.nodes.iter().any(|node| node.entry.id == *leaf));
         let Some(target) = entry.or(stands) else {
