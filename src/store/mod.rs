@@ -5,7 +5,6 @@ mod convert;
 mod entry;
 mod find;
 mod fork;
-mod fresh;
 mod mutations;
 mod options;
 mod output;

@@ -7,14 +7,14 @@ use std::path::{Path, PathBuf};
 use super::{Repository, header_id, place};
 use crate::contract::{CreateOptions, ForkScope};
 use crate::error::{Code, Error, Result};
-use crate::format::{Line, header_line};
+use crate::format::{Line, header_line, now_nanos};
 use crate::index::Sidecar;
 use crate::log::{LogFile, Reading};
 use crate::model::Format;
+use crate::store::Session;
 use crate::store::fork::{self, Wanted};
 use crate::store::publish::{folder_of, make_folder, publish, sync_folder};
 use crate::store::rules::{cannot_hold, check_session_id};
-use crate::store::{Session, fresh};
 
 /// The file that is locked where a folder cannot be.
 const LOCK_FILE: &str = ".leaflog-lock";
@@ -23,7 +23,8 @@ impl Repository {
     /// Makes a session and opens it for writing. Without a format it is one of pi v4. The working
     /// directory is made absolute; an empty one is that of the process.
     ///
-    /// The file of a pi v3 session appears with its first message, so nothing holds its id until then.
+    /// The file of a pi v3 session appears with its first message, so nothing holds its id until then:
+    /// of two sessions with one id the first to have a message gets it, the other one's message fails.
     ///
     /// # Errors
     ///
@@ -33,7 +34,7 @@ impl Repository {
     pub fn create(&self, options: &CreateOptions) -> Result<Session> {
         let format = options.format.unwrap_or(Format::PiV4);
         check_format(format, options)?;
-        let nanos = fresh::now();
+        let nanos = now_nanos();
         let id = fork::new_id(format, options, nanos)?;
         let options = CreateOptions {
             cwd: place::absolute(&options.cwd)?,
@@ -45,7 +46,9 @@ impl Repository {
         if format == Format::PiV3 {
             drop(self.claim(&id)?);
             let options = self.options.clone().write(true);
-            return Session::create_pending(&target, line.bytes(), options);
+            let (repository, id) = (self.clone(), id.clone());
+            let claim = Box::new(move || repository.claim(&id));
+            return Session::create_pending(&target, line.bytes(), options, claim);
         }
         publish::<_, _, Error>(&target, |out| out.put(line.bytes()), || self.claim(&id))?;
         self.open_path(&target)
@@ -66,7 +69,7 @@ impl Repository {
         options: &CreateOptions,
     ) -> Result<Session> {
         let source = self.open_read_only(source)?;
-        let nanos = fresh::now();
+        let nanos = now_nanos();
         let id = fork::new_id(source.format(), options, nanos)?;
         let mut options = options.clone();
         let cwd = match &*options.cwd {
