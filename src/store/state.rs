@@ -88,6 +88,21 @@ impl State {
         })
     }
 
+    /// The same state with the conversation standing on another entry, which no line says.
+    pub(super) fn standing_on(&self, leaf: Option<&str>, options: &OpenOptions) -> Result<Self> {
+        let mut index = self.index.clone();
+        let mut summary = (*index.summary).clone();
+        summary.last_entry = leaf.map(str::to_owned);
+        index.summary = std::sync::Arc::new(summary);
+        Ok(Self {
+            log: self.log.again(options.reading)?,
+            index,
+            whole: self.whole,
+            status: self.status.clone(),
+            disk: self.disk.clone(),
+        })
+    }
+
     /// Lines that are indexed and not in the sidecar, as a part of all: 0 to 1.
     pub(super) fn unwritten(&self) -> u64 {
         let written = self.disk.as_ref().map_or(0, OnDisk::slots);
@@ -116,7 +131,7 @@ impl State {
             None => sidecar.write(&index, &self.log)?,
         };
         let mut state = Self {
-            log: self.log.grown(self.log.len(), options.reading).ok()?,
+            log: self.log.again(options.reading).ok()?,
             index: self.index.clone(),
             whole: self.whole,
             status: IndexStatus {

@@ -478,6 +478,11 @@ impl Inner {
                 // Nothing in the file says where the leaf is; the next entry will.
                 let to = to.or((pen.format == Format::CodebotV3).then_some("h0"));
                 pen.head.stand_on(name, to);
+                // Answers stand there too, until the next entry.
+                self.settle(pen)?;
+                let _turn = self.renewing.lock();
+                let state = self.state().standing_on(to, &self.options)?;
+                *self.state.write() = Arc::new(state);
                 return Ok(());
             }
             lane_line(&mut pen.line, pen.head.next(), name, to);
@@ -540,13 +545,7 @@ impl Inner {
     /// Whether an entry or a record has an id.
     fn has(&self, pen: &mut Pen, id: &str, classes: &[Class]) -> Result<bool> {
         if pen.recent.may_have(id) {
-            match pen.log.pending_state(&self.options) {
-                Some(state) => {
-                    let _turn = self.renewing.lock();
-                    *self.state.write() = Arc::new(state?);
-                }
-                None => self.grow_to(pen.log.len())?,
-            }
+            self.settle(pen)?;
         }
         self.ask(|source| {
             for &class in classes {
@@ -556,6 +555,18 @@ impl Inner {
             }
             Ok(false)
         })
+    }
+
+    /// Has the index take in all that was written, with the pen in hand.
+    fn settle(&self, pen: &Pen) -> Result<()> {
+        match pen.log.pending_state(&self.options) {
+            Some(state) => {
+                let _turn = self.renewing.lock();
+                *self.state.write() = Arc::new(state?);
+                Ok(())
+            }
+            None => self.grow_to(pen.log.len()),
+        }
     }
 
     fn unused_hex_id(&self, pen: &mut Pen) -> Result<String> {
