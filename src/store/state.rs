@@ -40,6 +40,7 @@ pub(super) fn how<'p>(
     How {
         salvage: options.salvage,
         progress,
+        own: false,
     }
 }
 
@@ -64,7 +65,12 @@ impl State {
         let known = whole.last().and_then(|last| last.summary().ok());
         if let Some(summary) = known {
             let index = Index::new(self.index.format, whole.to_vec(), summary);
-            match extend(&log, &index, how(options, None)) {
+            let how = How {
+                // An unfinished last line was somebody else's.
+                own: self.whole == self.index.segments.len(),
+                ..how(options, None)
+            };
+            match extend(&log, &index, how) {
                 Ok(Some(built)) => {
                     let built = built.merged();
                     return Ok(Self {

@@ -57,26 +57,46 @@ struct Pen {
 }
 
 /// The ids that were written and are not indexed yet, as hashes: whoever finds one here asks the
-/// index once it has caught up.
+/// index once it has caught up. A set is only made of them when somebody looks.
 #[derive(Default)]
 struct Recent {
     hasher: RandomState,
-    new: AHashSet<u64>,
-    /// Those that the index is about to take in.
-    leaving: AHashSet<u64>,
-    /// The length of the log up to which the leaving ones stand.
+    list: Vec<u64>,
+    /// Those of the list up to `in_set`, and those that the index is about to take in.
+    set: AHashSet<u64>,
+    in_set: usize,
+    /// The index is about to take in so many of the list.
+    leaving: usize,
+    /// The length of the log up to which those stand.
     leaving_to: u64,
 }
 
 impl Recent {
     fn add(&mut self, id: &str) {
-        let hash = self.hasher.hash_one(id);
-        self.new.insert(hash);
+        self.list.push(self.hasher.hash_one(id));
     }
 
-    fn may_have(&self, id: &str) -> bool {
-        let hash = self.hasher.hash_one(id);
-        self.new.contains(&hash) || self.leaving.contains(&hash)
+    fn may_have(&mut self, id: &str) -> bool {
+        let new = self.list.get(self.in_set..).unwrap_or_default();
+        self.set.extend(new);
+        self.in_set = self.list.len();
+        self.set.contains(&self.hasher.hash_one(id))
+    }
+
+    /// The index takes in all that there are, up to a length of the log.
+    fn leave(&mut self, log_len: u64) {
+        self.leaving = self.list.len();
+        self.leaving_to = log_len;
+    }
+
+    /// Forgets those that the index has taken in, if it has come so far.
+    fn left(&mut self, indexed: u64) {
+        if indexed >= self.leaving_to {
+            self.list.drain(..self.leaving.min(self.list.len()));
+            self.leaving = 0;
+            self.set = AHashSet::new();
+            self.in_set = 0;
+        }
     }
 }
 
@@ -305,9 +325,7 @@ impl Inner {
         let target = {
             let mut pen = writer.pen.lock();
             let len = pen.log.len();
-            let new = std::mem::take(&mut pen.recent.new);
-            pen.recent.leaving.extend(new);
-            pen.recent.leaving_to = len;
+            pen.recent.leave(len);
             pen.unindexed = 0;
             pen.indexed = len;
             if let Some(state) = pen.log.pending_state(&self.options) {
@@ -318,9 +336,8 @@ impl Inner {
         };
         self.grow_to(target)?;
         let mut pen = writer.pen.lock();
-        if self.state().log.len() >= pen.recent.leaving_to {
-            pen.recent.leaving = AHashSet::new();
-        }
+        let indexed = self.state().log.len();
+        pen.recent.left(indexed);
         Ok(())
     }
 
