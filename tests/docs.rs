@@ -262,7 +262,7 @@ fn a_sidecar_reads_by_the_tables_alone() {
             .map(|(name, offset, size)| (name, word(&sidecar, offset, size.min(8))))
             .collect();
         assert_eq!(&sidecar[..8], b"leaflogI");
-        assert_eq!(fields["layout"], 1);
+        assert_eq!(fields["layout"], 2);
         assert_eq!(&sidecar[12..16], [4, 4, 8, 0]);
         assert_eq!(fields["format"], number_on_disk);
         assert!(sidecar[176..248].iter().all(|&byte| byte == 0));

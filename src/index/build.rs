@@ -18,10 +18,6 @@ use super::view::{Answer, Index, Trouble, too_many};
 use crate::error::{Code, Error, Result};
 use crate::log::LogFile;
 
-/// Slots a segment has at the most, so that its archive stays far below the 2 GiB that its
-/// pointers span.
-const MOST_SLOTS: usize = 1 << 23;
-
 /// Called now and then with how many bytes of the log were read.
 pub(crate) type Progress<'p> = &'p (dyn Fn(u64) + Sync);
 
@@ -302,7 +298,7 @@ impl Layout<'_> {
 
     /// Up to where a segment can go: so many slots, and starts that fit 32 bits.
     fn cut(&self, from: usize, log_start: u64) -> usize {
-        let most = self.draft.slots().min(from + MOST_SLOTS);
+        let most = self.draft.slots().min(from + ids::MOST_SLOTS);
         let starts = self.draft.start.get(from..most).unwrap_or_default();
         let fitting = starts.partition_point(|start| start - log_start <= u64::from(u32::MAX));
         from + fitting

@@ -10,7 +10,7 @@ use crate::model::Format;
 pub(crate) const MAGIC: [u8; 8] = *b"leaflogI";
 /// The version of everything in a sidecar: this header, the columns, the numbers of kinds, states,
 /// roles, flags and reports, and how they are derived. Older and newer ones are rebuilt.
-pub(crate) const LAYOUT: u32 = 1;
+pub(crate) const LAYOUT: u32 = 2;
 /// Bytes of a header.
 pub(crate) const HEADER: usize = 256;
 /// Where the columns start in a frame: pages of the columns are pages of the file.

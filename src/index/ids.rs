@@ -7,20 +7,17 @@ use super::columns::{Flags, NONE};
 use super::pages::Slots;
 use crate::model::Format;
 
-/// Entries and records have ids of their own; the same text hashes differently for each.
+/// Entries and records have ids of their own: the same text may name one of each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Class {
     Entry,
     Record,
 }
 
-/// The hash of an id. xxh3 is specified, so that sidecars can be read by any build; the seed is
-/// drawn for each sidecar, so that nobody can prepare ids that collide.
-pub(crate) fn hash(id: &[u8], seed: u64, class: Class) -> u64 {
-    let seed = match class {
-        Class::Entry => seed,
-        Class::Record => !seed,
-    };
+/// The hash of an id, whichever class it is of, so that one search tells of both. xxh3 is
+/// specified, so that sidecars can be read by any build; the seed is drawn for each sidecar, so
+/// that nobody can prepare ids that collide.
+pub(crate) fn hash(id: &[u8], seed: u64) -> u64 {
     xxh3_64_with_seed(id, seed)
 }
 
@@ -54,6 +51,9 @@ pub(crate) fn table_of(slots: &Slots, format: Format) -> Option<Vec<u32>> {
         // Made-up ids are numbers: there is nothing to look up.
         return Some(vec![NONE]);
     }
+    if slots.tag.len() > MOST_SLOTS {
+        return None;
+    }
     let mut table = vec![NONE; table_len(slots.tag.len())];
     for (local, (&tag, &flags)) in slots.tag.iter().zip(&slots.flags).enumerate() {
         if !Flags(flags).has(Flags::OVERRIDDEN) {
@@ -63,8 +63,23 @@ pub(crate) fn table_of(slots: &Slots, format: Format) -> Option<Vec<u32>> {
     Some(table)
 }
 
+/// Bits of a place in a table that number a slot; the others are the low ones of its tag, which say
+/// nothing of where its search starts.
+const SLOT_BITS: u32 = 23;
+/// Slots a table can number, so that no place looks like an empty one.
+pub(crate) const MOST_SLOTS: usize = (1 << SLOT_BITS) - 1;
+
+/// The slot that a place in a table numbers, if its tag may be the one looked for.
+#[inline]
+pub(crate) fn candidate(place: u32, tag: u32) -> Option<u32> {
+    const SLOT: u32 = (1 << SLOT_BITS) - 1;
+    let same = (place >> SLOT_BITS) == (tag & (u32::MAX >> SLOT_BITS));
+    same.then_some(place & SLOT)
+}
+
 /// Puts a slot into a table where its tag leads.
 fn insert(table: &mut [u32], tag: u32, slot: u32) {
+    let slot = slot | (tag << SLOT_BITS);
     let mut at = home(tag, table.len());
     for _ in 0..table.len() {
         if let Some(place) = table.get_mut(at)
@@ -79,13 +94,13 @@ fn insert(table: &mut [u32], tag: u32, slot: u32) {
 
 #[cfg(test)]
 mod tests {
-    use super::{Class, hash, home, tag};
+    use super::{hash, home, tag};
 
     #[test]
     fn the_hash_is_the_specified_one() {
         // xxh3 of the empty input with seed 0, from the specification's reference implementation.
-        assert_eq!(hash(b"", 0, Class::Entry), 0x2D06_8005_38D3_94C2);
-        assert_ne!(hash(b"a", 7, Class::Entry), hash(b"a", 7, Class::Record));
+        assert_eq!(hash(b"", 0), 0x2D06_8005_38D3_94C2);
+        assert_ne!(hash(b"a", 7), hash(b"a", 8));
     }
 
     #[test]
@@ -93,7 +108,7 @@ mod tests {
         let len = 10;
         let mut seen = vec![0; len];
         for n in 0..100_000_u64 {
-            seen[home(tag(hash(&n.to_le_bytes(), 1, Class::Entry)), len)] += 1;
+            seen[home(tag(hash(&n.to_le_bytes(), 1)), len)] += 1;
         }
         assert!(
             seen.iter().all(|&count| (9_000..11_000).contains(&count)),

@@ -125,7 +125,7 @@ impl Linker<'_, '_> {
 
     fn hash_ids(&mut self) {
         self.hashes = (0..self.draft.slots())
-            .map(|number| ids::hash(self.draft.ids.get(number), self.seed, self.class(number)))
+            .map(|number| ids::hash(self.draft.ids.get(number), self.seed))
             .collect();
         self.links.tag = self.hashes.iter().map(|&hash| ids::tag(hash)).collect();
     }
@@ -145,7 +145,9 @@ impl Linker<'_, '_> {
                         .index
                         .slot_of_hash(before.log, &id, self.class(number), hash)
                 };
-                if before.index.is_wanted(hash)? || (!before.own && is_old()?.is_some()) {
+                let is_wanted =
+                    self.class(number) == Class::Entry && before.index.is_wanted(hash)?;
+                if is_wanted || (!before.own && is_old()?.is_some()) {
                     return Err(Stop::Conflict);
                 }
             }
@@ -209,7 +211,7 @@ impl Linker<'_, '_> {
 
     /// The slot with an id, new or old.
     fn find(&self, id: &[u8], class: Class) -> Result<Option<Slot>, Stop> {
-        let hash = ids::hash(id, self.seed, class);
+        let hash = ids::hash(id, self.seed);
         if let Some(number) = self.own(id, class, hash) {
             return Ok(Some(self.slot(number)));
         }
@@ -289,7 +291,7 @@ impl Linker<'_, '_> {
                     match found {
                         Some(slot) => slot,
                         None if class == Class::Entry => {
-                            let hash = ids::hash(id, self.seed, Class::Entry);
+                            let hash = ids::hash(id, self.seed);
                             let id = self.draft.names.text(name);
                             self.missing_parent(number, &id, hash, &mut kept);
                             NONE
@@ -328,7 +330,7 @@ impl Linker<'_, '_> {
             if self.find(wanted.id.as_bytes(), Class::Entry)?.is_none() {
                 self.links
                     .wanted
-                    .push(ids::hash(wanted.id.as_bytes(), self.seed, Class::Entry));
+                    .push(ids::hash(wanted.id.as_bytes(), self.seed));
                 let finding = Finding::kept(ReportCode::MissingParent, wanted.detail);
                 self.draft.reports.add(wanted.at, finding, &mut kept);
             }

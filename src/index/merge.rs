@@ -32,7 +32,7 @@ pub(crate) fn merge(index: &Index) -> Result<Index, Damaged> {
         let fits = |segment: &&Arc<Segment>| {
             let span = segment.header.log_end - first.header.log_start;
             let slots = segment.header.first_slot + segment.header.slots - first.header.first_slot;
-            span <= u64::from(u32::MAX) && slots <= 1 << 23
+            span <= u64::from(u32::MAX) && slots <= super::segment::len64(ids::MOST_SLOTS)
         };
         let count = rest.iter().take_while(fits).count().max(1);
         let (group, after) = rest.split_at_checked(count).ok_or(Damaged)?;

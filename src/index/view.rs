@@ -281,9 +281,8 @@ impl Index {
         let (segment, found) = self.find(slot)?;
         let bytes = bytes_of(log, segment, found, slot)?;
         if self.format != Format::PiV1 {
-            let class = class_in(found)?;
             let id = id_in(&bytes, found)?;
-            if ids::tag(ids::hash(id.as_bytes(), self.seed(), class)) != found.u32(Column::Tag) {
+            if ids::tag(ids::hash(id.as_bytes(), self.seed())) != found.u32(Column::Tag) {
                 return Err(Trouble::Index);
             }
         }
@@ -306,7 +305,7 @@ impl Index {
         if self.format == Format::PiV1 {
             return Ok(made_up_slot(id, self.slots()));
         }
-        let hash = ids::hash(id.as_bytes(), self.seed(), class);
+        let hash = ids::hash(id.as_bytes(), self.seed());
         self.slot_of_hash(log, id, class, hash)
     }
 
@@ -323,17 +322,20 @@ impl Index {
             let len = Segment::count(segment.at.table);
             let mut at = ids::home(tag, len);
             for _ in 0..len {
-                let local = match segment.u32(segment.at.table, at)? {
-                    NONE => break,
-                    local => usize::try_from(local).map_err(|_| Damaged)?,
-                };
-                let found = segment.slot(local)?;
-                if found.u32(Column::Tag) == tag {
-                    let first = narrow(segment.header.first_slot);
-                    let slot = first + u32::try_from(local).map_err(|_| Damaged)?;
-                    let bytes = bytes_of(log, segment, found, slot)?;
-                    if class_in(found)? == class && id_in(&bytes, found)? == id {
-                        return Ok(Some(slot));
+                let place = segment.u32(segment.at.table, at)?;
+                if place == NONE {
+                    break;
+                }
+                if let Some(local) = ids::candidate(place, tag) {
+                    let local = usize::try_from(local).map_err(|_| Damaged)?;
+                    let found = segment.slot(local)?;
+                    if found.u32(Column::Tag) == tag {
+                        let first = narrow(segment.header.first_slot);
+                        let slot = first + u32::try_from(local).map_err(|_| Damaged)?;
+                        let bytes = bytes_of(log, segment, found, slot)?;
+                        if class_in(found)? == class && id_in(&bytes, found)? == id {
+                            return Ok(Some(slot));
+                        }
                     }
                 }
                 at = if at + 1 == len { 0 } else { at + 1 };

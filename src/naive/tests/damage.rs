@@ -38,7 +38,7 @@ fn whole_objects_survive_what_stands_beside_them() {
         (format!("{a} \0 {b}"), &["a", "b"], &[NulBytes, TwoObjects]),
         (format!("\0{a}{b}\0"), &["a", "b"], &[NulBytes, TwoObjects]),
         (format!("{{\"type\":\"x\",\"id{a}\n"), &["a"], &[Spliced]),
-        (format!("{{\"text\":\"a\\\\{a}"), &["a"], &[Spliced]),
+        (format!("{{\"text\":\"a\\\\{a}\n"), &["a"], &[Spliced]),
         (format!("42{a}\n"), &["a"], &[Spliced]),
         (format!("{a}]{b}\n"), &["b"], &[Spliced]),
         (format!("{{\"to\0\0{a}\0\n"), &["a"], &[NulBytes, Spliced]),
@@ -153,8 +153,19 @@ fn depth_and_size_are_no_damage() {
     ];
     assert_eq!(reports(&replay), expected);
     assert_eq!(messages(&replay).len(), 1);
-    let spliced = format!("{}{}", "{".repeat(depth), line(&objects, "c"));
+    let spliced = format!("{}{}\n", "{".repeat(depth), line(&objects, "c"));
     assert_eq!(second_line(spliced).1, [(ReportCode::Spliced, false)]);
+}
+
+#[test]
+fn what_an_unfinished_last_line_ends_in_is_no_line() {
+    let torn = format!(
+        "{{\"type\":\"message\",\"id\":\"b\",\"message\":{}",
+        entry("a")
+    );
+    let (ids, found) = second_line(&torn);
+    assert_eq!(ids, Vec::<String>::new());
+    assert_eq!(found, [(ReportCode::TornTail, true)]);
 }
 
 #[test]

@@ -181,7 +181,7 @@ fn an_object_behind_a_torn_one_begins_a_log_only_as_a_header() {
     assert_eq!(reports(&read(&log)), expected);
     let salvaged = Replay::from_bytes(log.as_bytes(), SALVAGE).unwrap();
     assert_eq!(reports(&salvaged), [(1, ReportCode::Spliced, false)]);
-    let begun = read(format!("xx{header}"));
+    let begun = read(format!("xx{header}\n"));
     assert_eq!(reports(&begun), [(1, ReportCode::Spliced, false)]);
     assert_eq!(begun.entry_ids(), ["h0"]);
 }
