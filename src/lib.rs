@@ -64,7 +64,7 @@ pub use model::{
 #[cfg(feature = "sqlite")]
 pub use store::SqliteRepository;
 pub use store::{
-    BytesRead, Durability, Entry, Forked, IndexMode, IndexState, IndexStatus, Listing,
-    MemoryRepository, Mutation, Mutations, OpenOptions, Problem, Repository, Session, SessionInfo,
-    TreeNode, Verification,
+    BytesRead, Change, ChangeKind, Conversion, Durability, Entry, Forked, IndexMode, IndexState,
+    IndexStatus, Listing, MemoryRepository, Mutation, Mutations, OpenOptions, Problem, Repository,
+    Session, SessionInfo, TreeNode, Verification, convert,
 };

@@ -25,7 +25,14 @@ struct Source {
 
 impl Source {
     fn open(log: &[u8]) -> leaflog::Result<Self> {
-        let folder = tempfile::tempdir().expect("a folder");
+        // Forks wait for the disk; thousands of them need not wait for a real one.
+        let memory = Path::new("/dev/shm");
+        let folder = if memory.is_dir() {
+            tempfile::tempdir_in(memory)
+        } else {
+            tempfile::tempdir()
+        };
+        let folder = folder.expect("a folder");
         let path = folder.path().join("source.jsonl");
         fs::write(&path, log).expect("written");
         let session = OpenOptions::new().index(IndexMode::Memory).open(&path)?;
@@ -237,7 +244,10 @@ fn compare_bytes(
                 return Err(format!("{id} changed"));
             }
         } else {
-            same(&id, core(old), core(&bytes))?;
+            // Numbers and surrogates out of range are no values; the contexts compare their bytes.
+            if let (Some(old), Some(new)) = (core(old), core(&bytes)) {
+                same(&id, old, new)?;
+            }
         }
     }
     Ok(())

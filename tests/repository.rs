@@ -116,7 +116,10 @@ fn sessions_side_by_side_are_listed_newest_first() {
     assert_eq!(info.message_count, 1);
     assert_eq!(info.bytes, fs::metadata(&newest).expect("a file").len());
     assert!(!info.damaged);
-    let recent = folder.repository().most_recent().expect("an answer");
+    let recent = folder
+        .repository()
+        .most_recent_read_only()
+        .expect("an answer");
     assert_eq!(recent.expect("a session").session_id(), "new");
 }
 
@@ -235,7 +238,7 @@ fn a_session_is_opened_by_its_id_whatever_its_file_is_called() {
         ("not four", "fourth"),
         ("four", "fifth"),
     ] {
-        let session = repository.open(id).expect("a session");
+        let session = repository.open_read_only(id).expect("a session");
         assert_eq!(session.session_id(), id);
         let snapshot = session.snapshot(At::Current).expect("a snapshot");
         let message = snapshot.messages.get(0).expect("a message");
@@ -251,7 +254,7 @@ fn a_session_is_opened_by_its_id_whatever_its_file_is_called() {
         "*",
         "\0",
     ] {
-        let error = repository.open(id).expect_err(id);
+        let error = repository.open_read_only(id).expect_err(id);
         assert_eq!(error.code(), Code::NotFound, "{id}");
         assert!(error.message().contains(id), "{error}");
         assert_eq!(error.path(), Some(folder.folder.path()));
@@ -278,7 +281,10 @@ fn the_options_of_a_repository_are_those_of_its_sessions() {
     let indexed = OpenOptions::new().index(IndexMode::Always);
     let repository = folder.repository().with_options(indexed);
     repository.list().expect("a listing");
-    let status = repository.open("a").expect("a session").index_status();
+    let status = repository
+        .open_read_only("a")
+        .expect("a session")
+        .index_status();
     assert_eq!(status.state, IndexState::Fresh);
     assert_eq!(status.path, Some(path.with_extension("jsonl.idx")));
     // Sidecars are no sessions.
@@ -291,15 +297,21 @@ fn the_options_of_a_repository_are_those_of_its_sessions() {
 fn an_empty_folder_has_no_sessions_and_a_missing_one_is_an_error() {
     let folder = Folder::new();
     assert!(folder.list().sessions.is_empty());
-    let recent = folder.repository().most_recent().expect("an answer");
+    let recent = folder
+        .repository()
+        .most_recent_read_only()
+        .expect("an answer");
     assert!(recent.is_none());
-    let error = folder.repository().open("x").expect_err("no session");
+    let error = folder
+        .repository()
+        .open_read_only("x")
+        .expect_err("no session");
     assert_eq!(error.code(), Code::NotFound);
     let missing = Repository::new(folder.path("missing"));
     for error in [
         missing.list().map(drop),
-        missing.most_recent().map(drop),
-        missing.open("x").map(drop),
+        missing.most_recent_read_only().map(drop),
+        missing.open_read_only("x").map(drop),
     ] {
         let error = error.expect_err("no folder");
         assert_eq!(error.code(), Code::NotFound);
@@ -357,7 +369,7 @@ fn files_that_are_no_sessions_are_warnings_and_others_are_passed_over() {
     assert_eq!(
         folder
             .repository()
-            .open("a")
+            .open_read_only("a")
             .expect("a session")
             .session_id(),
         "a"
@@ -397,7 +409,10 @@ fn links_and_pipes_never_block_a_listing() {
             "socket.jsonl"
         ]
     );
-    let session = folder.repository().open("linked").expect("a session");
+    let session = folder
+        .repository()
+        .open_read_only("linked")
+        .expect("a session");
     assert_eq!(session.log_path(), folder.path("3_link.jsonl"));
 }
 

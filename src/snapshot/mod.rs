@@ -2,6 +2,7 @@
 //! the index and reads only the lines that still count.
 
 mod codebot;
+mod context;
 mod pi;
 mod raw;
 mod repair;
@@ -13,6 +14,7 @@ use crate::json::{Document, Grammar, Json, Node};
 use crate::log::LogFile;
 use crate::model::{At, Format, Messages, Snapshot};
 
+pub(crate) use context::{Context, Edit, contribute};
 pub(crate) use trail::{End, Trail, break_at, end_of, whole_path};
 
 /// An index and its log.

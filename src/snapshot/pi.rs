@@ -32,7 +32,11 @@ pub(super) fn fill(source: Source<'_>, trail: &Trail, snapshot: &mut Snapshot) -
 }
 
 /// The entries before a compaction that it keeps.
-fn kept_entries(source: Source<'_>, trail: &Trail, compaction: Slot) -> Answer<Vec<Slot>> {
+pub(super) fn kept_entries(
+    source: Source<'_>,
+    trail: &Trail,
+    compaction: Slot,
+) -> Answer<Vec<Slot>> {
     let index = source.index;
     let first = source.with_object(compaction, |object| {
         // Version 1 counts the parsed lines, the header being 0.
@@ -76,13 +80,13 @@ fn kept_entries(source: Source<'_>, trail: &Trail, compaction: Slot) -> Answer<V
 }
 
 /// The context edits among some entries: the last one for each target.
-struct Edits {
+pub(super) struct Edits {
     /// By the slot of the target: the content to put there, or none to remove the messages.
-    by_target: AHashMap<Slot, Option<String>>,
+    pub(super) by_target: AHashMap<Slot, Option<String>>,
 }
 
 impl Edits {
-    fn among(source: Source<'_>, entries: &[Slot]) -> Answer<Self> {
+    pub(super) fn among(source: Source<'_>, entries: &[Slot]) -> Answer<Self> {
         let mut by_target = AHashMap::new();
         if source.index.format == Format::PiV4 {
             return Ok(Self { by_target });
@@ -108,7 +112,7 @@ impl Edits {
     }
 
     /// Adds what an entry contributes, edited.
-    fn apply(
+    pub(super) fn apply(
         &self,
         source: Source<'_>,
         slot: Slot,

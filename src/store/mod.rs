@@ -1,6 +1,7 @@
 //! Sessions as files: opening one through its index, and finding them in folders. The only room
 //! that joins log, index, format and snapshot.
 
+mod convert;
 mod entry;
 mod find;
 mod fork;
@@ -19,6 +20,7 @@ mod tree;
 mod verify;
 mod writer;
 
+pub use convert::{Change, ChangeKind, Conversion, convert};
 pub use entry::Entry;
 pub use fork::Forked;
 pub use mutations::{Mutation, Mutations};

@@ -171,6 +171,19 @@ fn write(source: Source<'_>, wanted: Wanted<'_>, out: &mut Out) -> Answer<Forked
     })
 }
 
+/// All entries that count, each behind its parent, and whether it becomes a root: for pi v1 to v3,
+/// where that happens on cycles only. Those are an error, unless salvage was asked for.
+pub(super) fn tree_pieces(source: Source<'_>, salvage: bool) -> Answer<Vec<(Slot, bool)>> {
+    let mut pieces = plan::tree(source, salvage)?;
+    if source.index.is_irregular() {
+        pieces = plan::parents_first(source, &pieces)?;
+    }
+    Ok(pieces
+        .into_iter()
+        .map(|piece| (piece.slot, piece.uproot))
+        .collect())
+}
+
 /// How much of the log is asked for ahead of the entries.
 const AHEAD: usize = 1 << 18;
 /// So much is copied in one go at the most.

@@ -121,7 +121,7 @@ fn hangs_on_header(source: Source<'_>, slot: Slot) -> Answer<bool> {
 
 /// All entries that count. pi v4 wants parents before their children; the others keep the order of
 /// the file, whose last entry says where they stand.
-fn tree(source: Source<'_>, salvage: bool) -> Answer<Vec<Piece>> {
+pub(super) fn tree(source: Source<'_>, salvage: bool) -> Answer<Vec<Piece>> {
     let index = source.index;
     let mut pieces = Vec::new();
     let mut cycles = false;
@@ -206,7 +206,7 @@ fn cut_cycles(source: Source<'_>, pieces: &mut [Piece]) -> Answer<()> {
 }
 
 /// The same pieces, each behind its parent, otherwise in their order.
-fn parents_first(source: Source<'_>, pieces: &[Piece]) -> Answer<Vec<Piece>> {
+pub(super) fn parents_first(source: Source<'_>, pieces: &[Piece]) -> Answer<Vec<Piece>> {
     let index = source.index;
     let mut number = vec![None; place(index.slots())];
     for (at, piece) in pieces.iter().enumerate() {

@@ -1,93 +1,43 @@
-//! The sessions of a folder: codebot's side by side, pi's in one folder a working directory.
+//! The sessions of a folder: codebot's side by side, pi's in one folder a working directory. Finds,
+//! opens and lists them; how they are made and removed is in `create`, how they are named in `place`.
+
+mod create;
+mod info;
+mod place;
 
 use std::path::{Path, PathBuf};
-use std::time::UNIX_EPOCH;
-
-use serde::Serialize;
 
 use super::{OpenOptions, Session};
 use crate::error::{Code, Error, Result};
-use crate::model::Format;
+use crate::format::{claims_header, detect};
+use crate::json::{Document, Grammar};
+use crate::log::{Lines, LogFile, Reading, judge};
 
-/// What a listing shows of a session.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[non_exhaustive]
-pub struct SessionInfo {
-    /// The session's id.
-    pub id: String,
-    /// The log file, or the database; none for a session in memory.
-    pub path: Option<PathBuf>,
-    /// Its format.
-    pub format: Format,
-    /// The working directory that the header names.
-    pub cwd: Option<String>,
-    /// The session's name.
-    pub name: Option<String>,
-    /// The name, or else the first user message, cut to 80 characters.
-    pub title: Option<String>,
-    /// The parent session: an id or a path.
-    pub parent: Option<String>,
-    /// When it was made, in milliseconds since 1970.
-    pub created: Option<i64>,
-    /// When it was last active, in milliseconds since 1970.
-    pub updated: Option<i64>,
-    /// Message entries.
-    pub message_count: u64,
-    /// Bytes of the log.
-    pub bytes: u64,
-    /// Whether there was damage to read around.
-    pub damaged: bool,
-}
-
-impl SessionInfo {
-    pub(super) fn of(session: &Session) -> Result<Self> {
-        let path = session.log_path().to_owned();
-        let overview = session.overview()?;
-        let modified = || {
-            let time = std::fs::metadata(&path).ok()?.modified().ok()?;
-            i64::try_from(time.duration_since(UNIX_EPOCH).ok()?.as_millis()).ok()
-        };
-        Ok(Self {
-            id: overview.session_id,
-            format: overview.format,
-            cwd: overview.cwd,
-            title: overview
-                .name
-                .clone()
-                .filter(|name| !name.is_empty())
-                .or(overview.first_message),
-            name: overview.name,
-            parent: overview.parent,
-            created: overview.created,
-            updated: overview.updated.or(overview.created).or_else(modified),
-            message_count: overview.stats.message_count,
-            bytes: overview.bytes,
-            damaged: overview.report_count > 0,
-            path: Some(path),
-        })
-    }
-}
-
-/// The sessions that were found, and the files that could not be read.
-#[derive(Debug, Default)]
-pub struct Listing {
-    /// Sessions, the most recently active first.
-    pub sessions: Vec<SessionInfo>,
-    /// What went wrong with other files; no reason to stop.
-    pub warnings: Vec<Error>,
-}
+pub use info::{Listing, SessionInfo};
 
 /// A folder of sessions.
 ///
+/// New sessions stand where the program of their format looks for them: those of codebot in
+/// `YYYY-MM-DD_<id>.jsonl`, those of pi in a folder for their working directory, in
+/// `<time>_<id>.jsonl`. Files are for the user alone (mode 0600, folders 0700).
+///
 /// ```
 /// # let folder = tempfile::tempdir().unwrap();
-/// # std::fs::write(folder.path().join("2026_s1.jsonl"), "{\"type\":\"session\",\"version\":3,\"id\":\"s1\",\"timestamp\":\"2026-07-14T09:00:00Z\",\"cwd\":\"/\"}\n").unwrap();
-/// use leaflog::Repository;
+/// use leaflog::{CreateOptions, ForkScope, Repository};
 ///
 /// let repository = Repository::new(folder.path());
+/// let options = CreateOptions { id: Some("s1".to_owned()), ..CreateOptions::in_folder("/work") };
+/// assert_eq!(repository.create(&options)?.session_id(), "s1");
+/// assert_eq!(repository.create(&options).unwrap_err().code(), leaflog::Code::AlreadyExists);
+///
+/// assert_eq!(repository.open_read_only("s1")?.session_id(), "s1");
+/// assert_eq!(repository.most_recent_read_only()?.unwrap().session_id(), "s1");
+/// assert_eq!(repository.list_in("/work")?.sessions.len(), 1);
+///
+/// let fork = repository.fork("s1", &ForkScope::Tree, &CreateOptions::default())?;
+/// assert_eq!(fork.overview()?.parent.as_deref(), Some("s1"));
+/// repository.delete("s1")?;
 /// assert_eq!(repository.list()?.sessions.len(), 1);
-/// assert_eq!(repository.open("s1")?.session_id(), "s1");
-/// assert_eq!(repository.most_recent()?.unwrap().session_id(), "s1");
 /// # Ok::<(), leaflog::Error>(())
 /// ```
 #[derive(Clone, Debug)]
@@ -97,7 +47,8 @@ pub struct Repository {
 }
 
 impl Repository {
-    /// The sessions in a folder and in the folders right inside it.
+    /// The sessions in a folder and in the folders right inside it. The folder need not exist; the
+    /// first session that is made makes it.
     #[must_use]
     pub fn new(folder: impl Into<PathBuf>) -> Self {
         Self {
@@ -106,22 +57,24 @@ impl Repository {
         }
     }
 
-    /// How its sessions are opened.
+    /// How its sessions are opened. Whether for reading or for writing is up to each call.
     #[must_use]
     pub fn with_options(mut self, options: OpenOptions) -> Self {
         self.options = options;
         self
     }
 
-    /// All sessions, the most recently active first. A file that cannot be read is a warning.
+    /// All sessions, the most recently active first. A file that cannot be read is a warning. Takes
+    /// no lock.
     ///
     /// # Errors
     ///
     /// `not_found` or `storage` if the folder itself cannot be read.
     pub fn list(&self) -> Result<Listing> {
         let mut listing = Listing::default();
+        let options = self.options.clone().write(false);
         for path in self.logs(&mut listing.warnings)? {
-            let session = self.options.open(&path);
+            let session = options.open(&path);
             match session.and_then(|session| session.info()) {
                 Ok(info) => listing.sessions.push(info),
                 Err(error) => listing.warnings.push(error.at_path(&path)),
@@ -133,48 +86,92 @@ impl Repository {
         Ok(listing)
     }
 
-    /// The session that was active last, if there is any.
+    /// The sessions of a working directory, by what their headers say; else as [`list`](Self::list).
     ///
     /// # Errors
     ///
-    /// As [`list`](Self::list).
+    /// As [`list`](Self::list), and `invalid_payload` for what can be no path.
+    pub fn list_in(&self, cwd: &str) -> Result<Listing> {
+        let absolute = place::absolute(cwd)?;
+        let mut listing = self.list()?;
+        listing.sessions.retain(|info| {
+            let own = info.cwd.as_deref();
+            own == Some(cwd) || own == Some(&absolute)
+        });
+        Ok(listing)
+    }
+
+    /// The session that was active last, opened for writing, if there is any.
+    ///
+    /// # Errors
+    ///
+    /// As [`list`](Self::list) and [`open`](Self::open).
     pub fn most_recent(&self) -> Result<Option<Session>> {
+        self.recent(true)
+    }
+
+    /// The session that was active last, opened for reading, if there is any.
+    ///
+    /// # Errors
+    ///
+    /// As [`list`](Self::list) and [`open_read_only`](Self::open_read_only).
+    pub fn most_recent_read_only(&self) -> Result<Option<Session>> {
+        self.recent(false)
+    }
+
+    fn recent(&self, write: bool) -> Result<Option<Session>> {
         let listing = self.list()?;
         listing
             .sessions
             .first()
             .and_then(|info| info.path.as_ref())
-            .map(|path| self.options.open(path))
+            .map(|path| self.options.clone().write(write).open(path))
             .transpose()
     }
 
-    /// The session with an id.
+    /// The session with an id, opened for writing.
+    ///
+    /// # Errors
+    ///
+    /// `not_found` if the folder has none with this id, `locked` if another writer has it; else as
+    /// [`OpenOptions::open`].
+    pub fn open(&self, id: &str) -> Result<Session> {
+        self.open_path(self.find(id)?)
+    }
+
+    /// The session with an id, opened for reading, whoever writes it.
     ///
     /// # Errors
     ///
     /// `not_found` if the folder has none with this id; else as [`OpenOptions::open`].
-    pub fn open(&self, id: &str) -> Result<Session> {
+    pub fn open_read_only(&self, id: &str) -> Result<Session> {
+        self.options.clone().write(false).open(self.find(id)?)
+    }
+
+    /// The session in a file, opened for writing; it need not stand in the folder.
+    ///
+    /// # Errors
+    ///
+    /// As [`OpenOptions::open`].
+    pub fn open_path(&self, path: impl AsRef<Path>) -> Result<Session> {
+        self.options.clone().write(true).open(path)
+    }
+
+    /// The file whose header has an id.
+    fn find(&self, id: &str) -> Result<PathBuf> {
         let mut warnings = Vec::new();
         let mut paths = self.logs(&mut warnings)?;
         // Both systems end a file's name with the id; others are asked what they say of themselves.
-        let by_name = |path: &PathBuf| {
-            let stem = path
-                .file_stem()
-                .map(|stem| stem.to_string_lossy().into_owned())
-                .unwrap_or_default();
-            !(stem == id || stem.ends_with(&format!("_{id}")))
-        };
-        paths.sort_by_key(by_name);
-        for path in paths {
-            if let Ok(session) = self.options.open(&path)
-                && session.session_id() == id
-            {
-                return Ok(session);
-            }
-        }
-        let message =
-            format!("no session with the id `{id}` in this folder; `list` shows those there are");
-        Err(Error::new(Code::NotFound, message).at_path(&self.folder))
+        paths.sort_by_key(|path| !place::may_name(path, id));
+        paths
+            .into_iter()
+            .find(|path| header_id(path).as_deref() == Some(id))
+            .ok_or_else(|| {
+                let message = format!(
+                    "no session with the id `{id}` in this folder; `list` shows those there are"
+                );
+                Error::new(Code::NotFound, message).at_path(&self.folder)
+            })
     }
 
     /// The files that should be sessions: `*.jsonl` in the folder and one level below.
@@ -215,4 +212,22 @@ fn collect(
         }
     }
     Ok(())
+}
+
+/// The session's id by the header of a log, without reading more of it than that.
+pub(super) fn header_id(path: &Path) -> Option<String> {
+    let log = LogFile::open(path, Reading::Read).ok()?;
+    let mut lines = Lines::from(&log, 0);
+    while let Some((line, bytes)) = lines.next().ok()? {
+        let bytes = bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(bytes);
+        let judged = judge(bytes, line.terminated, |document| {
+            claims_header(document.root())
+        });
+        if let Some(object) = judged.objects.into_iter().next() {
+            let document = Grammar::parse(bytes.get(object)?).ok()?;
+            let (_, header) = detect(document.root()).ok()?;
+            return Some(header.session_id);
+        }
+    }
+    None
 }

@@ -1,0 +1,251 @@
+//! Making sessions, forking them, and removing them: what changes a folder. One at a time takes a
+//! name in it, whichever thread or process it is in.
+
+use std::fs::{self, File, TryLockError};
+use std::path::{Path, PathBuf};
+
+use super::{Repository, header_id, place};
+use crate::contract::{CreateOptions, ForkScope};
+use crate::error::{Code, Error, Result};
+use crate::format::{Line, header_line};
+use crate::index::Sidecar;
+use crate::log::{LogFile, Reading};
+use crate::model::Format;
+use crate::store::fork::{self, Wanted};
+use crate::store::publish::{folder_of, make_folder, publish, sync_folder};
+use crate::store::rules::{cannot_hold, check_session_id};
+use crate::store::{Session, fresh};
+
+/// The file that is locked where a folder cannot be.
+const LOCK_FILE: &str = ".leaflog-lock";
+
+impl Repository {
+    /// Makes a session and opens it for writing. Without a format it is one of pi v4. The working
+    /// directory is made absolute; an empty one is that of the process.
+    ///
+    /// The file of a pi v3 session appears with its first message, so nothing holds its id until then.
+    ///
+    /// # Errors
+    ///
+    /// `already_exists` for an id in use, `invalid_payload` for an id that cannot name a session, a
+    /// working directory that can be no path, or metadata that are no object; `unsupported` for pi v1
+    /// and v2, and for a parent or metadata that the format cannot hold; `storage`.
+    pub fn create(&self, options: &CreateOptions) -> Result<Session> {
+        let format = options.format.unwrap_or(Format::PiV4);
+        check_format(format, options)?;
+        let nanos = fresh::now();
+        let id = fork::new_id(format, options, nanos)?;
+        let options = CreateOptions {
+            cwd: place::absolute(&options.cwd)?,
+            ..options.clone()
+        };
+        let mut line = Line::default();
+        header_line(&mut line, format, &id, nanos, &options)?;
+        let target = self.target(format, &id, &options.cwd, nanos)?;
+        if format == Format::PiV3 {
+            drop(self.claim(&id)?);
+            let options = self.options.clone().write(true);
+            return Session::create_pending(&target, line.bytes(), options);
+        }
+        publish::<_, _, Error>(&target, |out| out.put(line.bytes()), || self.claim(&id))?;
+        self.open_path(&target)
+    }
+
+    /// Makes a session out of a part of another one, and opens it for writing. The parent is the
+    /// source and the working directory that of the source, unless the options name others; the
+    /// format is that of the source. The source stays as it is, and may be open. A broken path is cut at
+    /// its break if the options of the repository say salvage.
+    ///
+    /// # Errors
+    ///
+    /// `not_found`, `already_exists`, and as [`Session::fork_to`].
+    pub fn fork(
+        &self,
+        source: &str,
+        scope: &ForkScope,
+        options: &CreateOptions,
+    ) -> Result<Session> {
+        let source = self.open_read_only(source)?;
+        let nanos = fresh::now();
+        let id = fork::new_id(source.format(), options, nanos)?;
+        let mut options = options.clone();
+        let cwd = match &*options.cwd {
+            // Where a session without one belongs is up to its own header, which is kept.
+            "" => source.overview()?.cwd.unwrap_or_default(),
+            cwd => place::absolute(cwd)?,
+        };
+        options.cwd.clone_from(&cwd);
+        let target = self.target(source.format(), &id, &cwd, nanos)?;
+        let wanted = Wanted {
+            scope,
+            options: &options,
+            id: &id,
+            nanos,
+            salvage: self.options.salvage,
+        };
+        fork::fork(&source, &target, wanted, || self.claim(&id))?;
+        self.open_path(&target)
+    }
+
+    /// Removes a session with its sidecar and with what was cut off its end when it was repaired. A
+    /// session that is not there is no error.
+    ///
+    /// # Errors
+    ///
+    /// `locked` if a writer has it, `storage` if it cannot be removed.
+    pub fn delete(&self, id: &str) -> Result<()> {
+        let mut warnings = Vec::new();
+        let logs = match self.logs(&mut warnings) {
+            Err(error) if error.code() == Code::NotFound => return Ok(()),
+            logs => logs?,
+        };
+        for path in logs {
+            let is_it = match header_id(&path) {
+                Some(own) => own == id,
+                // A file without a readable header goes by its name.
+                None => place::names(&path) == Some(id),
+            };
+            if is_it {
+                delete(&path, &self.options)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The file of a new session, in a folder that exists.
+    fn target(&self, format: Format, id: &str, cwd: &str, nanos: u64) -> Result<PathBuf> {
+        // Asked again under the lock; here, so that nothing is made for a name that is taken.
+        self.check_free(id)?;
+        let target = self.folder.join(place::of(format, id, cwd, nanos));
+        make_folder(folder_of(&target))?;
+        Ok(target)
+    }
+
+    /// Takes the turn to put a name into the folder, if no session has the id. The turn lasts as long
+    /// as the file is open.
+    fn claim(&self, id: &str) -> Result<Option<File>> {
+        let turn = turn(&self.folder);
+        self.check_free(id)?;
+        Ok(turn)
+    }
+
+    fn check_free(&self, id: &str) -> Result<()> {
+        check_session_id(id)?;
+        let mut warnings = Vec::new();
+        let logs = match self.logs(&mut warnings) {
+            Err(error) if error.code() == Code::NotFound => return Ok(()),
+            logs => logs?,
+        };
+        let taken = logs.into_iter().find(|path| match place::names(path) {
+            Some(named) => named == id,
+            None => place::may_name(path, id) && header_id(path).as_deref() == Some(id),
+        });
+        match taken {
+            None => Ok(()),
+            Some(path) => Err(Error::new(
+                Code::AlreadyExists,
+                format!("a session with the id `{id}` exists; open it, or take another id"),
+            )
+            .at_path(&path)),
+        }
+    }
+}
+
+fn check_format(format: Format, options: &CreateOptions) -> Result<()> {
+    match format {
+        Format::PiV1 | Format::PiV2 => Err(Error::new(
+            Code::Unsupported,
+            format!(
+                "expected codebot-v3, pi-v3 or pi-v4 for a new session, found {format}, which is only read"
+            ),
+        )),
+        Format::CodebotV3 if options.parent.is_some() => {
+            Err(cannot_hold(format, "place for a parent session"))
+        }
+        Format::CodebotV3 | Format::PiV3 if options.metadata.is_some() => {
+            Err(cannot_hold(format, "place for metadata"))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Waits for the turn in a folder: by a lock on the folder itself, else on a file in it. None where
+/// neither can be locked; then only names keep two sessions apart.
+fn turn(folder: &Path) -> Option<File> {
+    let locked = |file: File| file.lock().ok().map(|()| file);
+    if let Some(file) = File::open(folder).ok().and_then(locked) {
+        return Some(file);
+    }
+    let mut options = File::options();
+    options.write(true).create(true).truncate(false);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(folder.join(LOCK_FILE)).ok().and_then(locked)
+}
+
+/// Removes a log, then what belongs to it: who is interrupted between leaves what the next build of
+/// an index replaces.
+fn delete(path: &Path, options: &crate::store::OpenOptions) -> Result<()> {
+    let failed = |e| Error::io("remove it", path, e);
+    // Only a handle that may write can be locked everywhere.
+    let file = File::options()
+        .write(true)
+        .open(path)
+        .or_else(|_| File::open(path));
+    let held = match file {
+        Ok(file) => match file.try_lock() {
+            Ok(()) => Some(file),
+            Err(TryLockError::WouldBlock) => {
+                return Err(Error::new(
+                    Code::Locked,
+                    "another writer has the session; close it there before it is deleted",
+                )
+                .at_path(path));
+            }
+            // No writer can hold a lock where there are none.
+            Err(TryLockError::Error(_)) => Some(file),
+        },
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
+        // The folder decides whether a file may be removed, not the file.
+        Err(_) => None,
+    };
+    let mut derived = vec![with_ending(path, ".idx")];
+    let sidecar = Sidecar::of(path, options.index_dir.as_deref());
+    if let Ok(log) = LogFile::open(path, Reading::Read)
+        && let Ok(Ok(loaded)) = sidecar.load(&log, Reading::Read)
+    {
+        derived.push(loaded.path);
+    }
+    let torn = with_ending(path, ".torn-");
+    let torn = torn.file_name().unwrap_or_default().to_string_lossy();
+    if let Ok(items) = fs::read_dir(folder_of(path)) {
+        derived.extend(items.flatten().filter_map(|item| {
+            let name = item.file_name();
+            let offset = name.to_str()?.strip_prefix(&*torn)?;
+            offset
+                .bytes()
+                .all(|byte| byte.is_ascii_digit())
+                .then(|| item.path())
+        }));
+    }
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(failed(error)),
+        _ => {}
+    }
+    for file in derived {
+        match fs::remove_file(&file) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                return Err(Error::io("remove it", &file, error));
+            }
+            _ => {}
+        }
+    }
+    drop(held);
+    sync_folder(folder_of(path))
+}
+
+fn with_ending(path: &Path, ending: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(ending);
+    PathBuf::from(name)
+}
