@@ -94,6 +94,24 @@ impl Out {
         Ok(())
     }
 
+    /// Says as JSON that the arguments make no sense, from what there is to say to people.
+    pub(crate) fn misuse(&mut self, text: &str) -> io::Result<()> {
+        let text = text.trim().strip_prefix("error: ").unwrap_or(text);
+        // The help for people that follows is not about what is wrong.
+        let said = text.split("\n\nUsage:").next().unwrap_or_default();
+        let said = said.split("\n\nFor more information").next();
+        let words: Vec<&str> = said.unwrap_or_default().split_whitespace().collect();
+        self.object(&ErrorObject {
+            error: ErrorFields {
+                code: "usage",
+                message: &words.join(" "),
+                path: None,
+                line: None,
+                offset: None,
+            },
+        })
+    }
+
     /// Tells people something that is no failure. Programs that read JSON find it in the answer.
     pub(crate) fn note(&mut self, text: &str) -> io::Result<()> {
         if self.json {

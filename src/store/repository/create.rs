@@ -12,9 +12,9 @@ use crate::index::Sidecar;
 use crate::log::{LogFile, Reading};
 use crate::model::Format;
 use crate::store::fork::{self, Wanted};
-use crate::store::publish::{folder_of, make_folder, publish, sync_folder};
+use crate::store::publish::{exists, folder_of, make_folder, publish, sync_folder};
 use crate::store::rules::{cannot_hold, check_session_id};
-use crate::store::{Session, fresh};
+use crate::store::{Forked, OpenOptions, Session, fresh};
 
 /// The file that is locked where a folder cannot be.
 const LOCK_FILE: &str = ".leaflog-lock";
@@ -151,6 +151,85 @@ impl Repository {
     }
 }
 
+impl Session {
+    /// As [`fork_to`](Self::fork_to), into a file beside this one whose name is the one that the
+    /// format's program would give it; that file comes back too. A broken path is cut at its break if the
+    /// options of this session say salvage.
+    ///
+    /// # Errors
+    ///
+    /// As [`fork_to`](Self::fork_to); `already_exists` for an id that a session of the folder has.
+    pub fn fork_beside(
+        &self,
+        scope: &ForkScope,
+        options: &CreateOptions,
+    ) -> Result<(PathBuf, Forked)> {
+        let nanos = fresh::now();
+        let id = fork::new_id(self.format(), options, nanos)?;
+        let name = place::of(self.format(), &id, "", nanos);
+        // Without the folder for a working directory, which the source stands in already.
+        let name = name.file_name().unwrap_or_default();
+        let target = self.log_path().with_file_name(name);
+        let beside = Repository::new(folder_of(&target));
+        let wanted = Wanted {
+            scope,
+            options,
+            id: &id,
+            nanos,
+            salvage: self.inner.options.salvage,
+        };
+        let forked = fork::fork(self, &target, wanted, || beside.claim(&id))?;
+        Ok((target, forked))
+    }
+}
+
+impl OpenOptions {
+    /// Makes a session in a file of the caller's choice and opens it for writing. The folder must exist;
+    /// else as [`Repository::create`], but that other sessions may have the id.
+    ///
+    /// ```
+    /// # let folder = tempfile::tempdir().unwrap();
+    /// # let path = folder.path().join("s.jsonl");
+    /// use leaflog::{CreateOptions, NewEntry, OpenOptions, SessionStorage};
+    ///
+    /// let session = OpenOptions::new().create(&path, &CreateOptions::in_folder("/work"))?;
+    /// session.append_entry(NewEntry::new("custom", r#"{"customType":"note"}"#), "main")?;
+    /// # Ok::<(), leaflog::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// As [`Repository::create`]; `already_exists` if there is such a file.
+    pub fn create(&self, path: impl AsRef<Path>, options: &CreateOptions) -> Result<Session> {
+        let path = path.as_ref();
+        let format = options.format.unwrap_or(Format::PiV4);
+        check_format(format, options)?;
+        let nanos = fresh::now();
+        let id = fork::new_id(format, options, nanos)?;
+        let header = header(format, &id, nanos, options)?;
+        let writing = self.clone().write(true);
+        if format == Format::PiV3 {
+            if path.symlink_metadata().is_ok() {
+                return Err(exists(path));
+            }
+            return Session::create_pending(path, header.bytes(), writing);
+        }
+        publish::<_, _, Error>(path, |out| out.put(header.bytes()), || Ok(()))?;
+        writing.open(path)
+    }
+}
+
+/// The header of a new session, its working directory made absolute.
+fn header(format: Format, id: &str, nanos: u64, options: &CreateOptions) -> Result<Line> {
+    let options = CreateOptions {
+        cwd: place::absolute(&options.cwd)?,
+        ..options.clone()
+    };
+    let mut line = Line::default();
+    header_line(&mut line, format, id, nanos, &options)?;
+    Ok(line)
+}
+
 fn check_format(format: Format, options: &CreateOptions) -> Result<()> {
     match format {
         Format::PiV1 | Format::PiV2 => Err(Error::new(
@@ -185,7 +264,7 @@ fn turn(folder: &Path) -> Option<File> {
 
 /// Removes a log, then what belongs to it: who is interrupted between leaves what the next build of
 /// an index replaces.
-fn delete(path: &Path, options: &crate::store::OpenOptions) -> Result<()> {
+fn delete(path: &Path, options: &OpenOptions) -> Result<()> {
     let failed = |e| Error::io("remove it", path, e);
     // Only a handle that may write can be locked everywhere.
     let file = File::options()
@@ -214,7 +293,7 @@ fn delete(path: &Path, options: &crate::store::OpenOptions) -> Result<()> {
     if let Ok(log) = LogFile::open(path, Reading::Read)
         && let Ok(Ok(loaded)) = sidecar.load(&log, Reading::Read)
     {
-        derived.push(loaded.path);
+        derived.push(loaded.disk.path);
     }
     let torn = with_ending(path, ".torn-");
     let torn = torn.file_name().unwrap_or_default().to_string_lossy();
