@@ -1,6 +1,7 @@
 //! `leaflog append`: one entry or execution record at the end of a log. The rules of the session
 //! are the library's; nothing here looks into what is appended.
 
+use std::fs;
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
@@ -23,7 +24,7 @@ use super::text::clean;
 ///
 /// It goes on from where its lane stands, in formats without lanes from the last entry of the file,
 /// and elsewhere with --at. A torn last line, which another program left, is kept in
-/// FILE.torn-OFFSET and cut off first. With --json {path, id, kind, parent, lane, seq, offset}:
+/// FILE.torn-OFFSET and cut off first. With --json {path, session_id, id, kind, parent, lane, seq, offset}:
 /// `parent` is null for a root, and the run of a record; `lane` is null in formats without lanes;
 /// `offset` is the byte in the file where the line starts.
 #[derive(Debug, Args)]
@@ -47,10 +48,10 @@ pub(crate) struct Append {
     #[arg(long, value_name = "ID")]
     at: Option<String>,
     /// Append an execution record instead of an entry (pi-v4 only)
-    #[arg(long, conflicts_with_all = ["at", "create"])]
+    #[arg(long, conflicts_with = "at")]
     record: bool,
-    /// Make the session first, in this format; the file must not exist. That of pi-v3 begins with a
-    /// user or assistant message
+    /// Make the session first, in this format; the file must not exist. A session of pi-v3 begins
+    /// with a user or assistant message
     #[arg(long, value_enum, value_name = "FORMAT", conflicts_with = "at")]
     create: Option<FormatName>,
     /// The working directory of the session that is made [default: the current one]
@@ -63,6 +64,7 @@ pub(crate) struct Append {
 #[derive(Serialize)]
 struct Object<'a> {
     path: String,
+    session_id: &'a str,
     id: &'a str,
     kind: &'a str,
     parent: Option<&'a str>,
@@ -76,17 +78,29 @@ impl Append {
         let fields = self.fields()?;
         let session = self.session()?;
         let stored = self.append(&session, &fields);
-        let stored = stored.map_err(|error| with_remedy(error, &self.lane, &self.file))?;
+        let stored = match stored {
+            Ok(stored) => stored,
+            Err(error) => {
+                // A file that stands in the way is not the one that was begun.
+                if self.create.is_some() && error.code() != Code::AlreadyExists {
+                    // What was begun and failed is removed, while nobody else can write to it.
+                    let _ = fs::remove_file(&self.file);
+                }
+                return Err(with_remedy(error, &self.lane, &self.file).into());
+            }
+        };
         if self.create.is_some() && !self.file.exists() {
             let message = "the file of a pi-v3 session appears with its first user or assistant \
                            message; begin with one";
             let error = Error::new(Code::Unsupported, message).at_path(&self.file);
             return Err(error.into());
         }
+        let session_id = session.session_id();
         session.close()?;
         if out.json() {
             out.object(&Object {
                 path: self.file.display().to_string(),
+                session_id: &session_id,
                 id: &stored.id,
                 kind: &stored.kind,
                 parent: stored.parent.as_deref(),
@@ -154,7 +168,8 @@ impl Append {
 /// Has an entry refused before its lane is moved for it, which would stay in the log.
 fn rehearse(session: &Session, entry: &NewEntry) -> leaflog::Result<()> {
     let stage = MemoryRepository::new().create(&CreateOptions::in_folder("/"))?;
-    stage.append_entry(entry.clone(), "main")?;
+    let played = stage.append_entry(entry.clone(), "main");
+    played.map_err(|error| error.at_path(session.log_path()))?;
     if let Some(id) = entry.id()
         && (session.entry(id)?.is_some() || session.record(id)?.is_some())
     {

@@ -17,8 +17,9 @@ use super::out::Out;
 
 /// Print what a session looks like: header, lanes, labels, totals, branches, index, damage
 ///
-/// For people also where the sidecar is, if there is one. For people the first 10 reports of damaged lines are listed, with --json the first 100; all are
-/// counted. Times are UTC, in JSON as RFC 3339; sizes are bytes. With --json {format, session_id,
+/// For people the place of the sidecar and the first 10 reports of damaged lines are shown, with
+/// --json the first 100 reports; all are counted. Times are UTC, in JSON as RFC 3339; sizes are
+/// bytes. With --json {format, session_id,
 /// cwd, created, parent, name, leaf, lanes, labels, open_operations, stats, entries, records, lines,
 /// bytes, index: {state, reason, bytes}, reports: [{line, offset, code, skipped, detail}],
 /// report_count}.

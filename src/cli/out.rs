@@ -98,13 +98,16 @@ impl Out {
     pub(crate) fn misuse(&mut self, text: &str) -> io::Result<()> {
         let text = text.trim().strip_prefix("error: ").unwrap_or(text);
         // The help for people that follows is not about what is wrong.
-        let said = text.split("\n\nUsage:").next().unwrap_or_default();
-        let said = said.split("\n\nFor more information").next();
-        let words: Vec<&str> = said.unwrap_or_default().split_whitespace().collect();
+        let said = text.split("\n\n").take_while(|part| {
+            !(part.starts_with("Usage:") || part.starts_with("For more information"))
+        });
+        let said: Vec<String> = said
+            .map(|part| part.split_whitespace().collect::<Vec<_>>().join(" "))
+            .collect();
         self.object(&ErrorObject {
             error: ErrorFields {
                 code: "usage",
-                message: &words.join(" "),
+                message: &said.join("; "),
                 path: None,
                 line: None,
                 offset: None,
