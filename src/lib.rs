@@ -19,7 +19,8 @@
 //! # Ok::<(), leaflog::Error>(())
 //! ```
 //!
-//! Start with [`Session`] for one file and [`Repository`] for a folder. [`naive`] is the plain
+//! Start with [`Session`] for one file and [`Repository`] for a folder. [`MemoryRepository`] and, with
+//! the feature `sqlite`, `SqliteRepository` keep sessions without files. [`naive`] is the plain
 //! reader that the indexed one is compared with.
 
 #![deny(unsafe_code)]
@@ -39,6 +40,8 @@
     )
 )]
 
+#[cfg(feature = "conformance")]
+pub mod conformance;
 mod contract;
 mod error;
 mod format;
@@ -55,6 +58,7 @@ pub use contract::{
     BranchBounds, CreateOptions, EntryQuery, ForkScope, Lane, LaneView, LogItem, Metadata,
     NewEntry, NewRecord, Order, Position, RecordQuery, SessionRepository, SessionStorage,
 };
+pub use contract::{codebot, pi};
 pub use error::{Code, Error, Result};
 pub use format::format_time;
 pub use log::Reading;

@@ -387,7 +387,11 @@ fn every_dependency_has_its_line() {
     for line in manifest.lines() {
         if line.starts_with('[') {
             inside = line.ends_with("dependencies]");
-        } else if inside && let Some((name, _)) = line.split_once(" = ") {
+        } else if inside
+            && let Some((name, _)) = line.split_once(" = ")
+            // Its own tests turn its features on.
+            && name != "leaflog"
+        {
             of_manifest.insert(name.to_owned());
         }
     }

@@ -207,7 +207,11 @@ fn check(log: &[u8], clean: bool) -> Result<(), String> {
         let path = replay.path(At::Leaf(id)).map_err(|e| e.to_string())?;
         let kept = |path: &[String]| path.iter().filter(|id| all.contains_key(*id)).count();
         let found = before.replay.entry_ids();
-        let labels = tree_labels(&path, &all);
+        let is_label = |id: &String| {
+            let entry = source.session.entry(id).expect("read");
+            entry.is_some_and(|entry| entry.kind == "label")
+        };
+        let labels = path.iter().filter(|id| is_label(id)).count();
         if format != Format::PiV3 {
             same("before", kept(&path[..path.len() - 1]), found.len())?;
         } else if labels == 0 && replay.overview().labels.is_empty() {
@@ -220,12 +224,6 @@ fn check(log: &[u8], clean: bool) -> Result<(), String> {
 /// Whether an entry with the id of codebot's header cannot be copied.
 fn is_false_header(error: &leaflog::Error) -> bool {
     error.code() == Code::InvalidEntry && error.message().contains("`h0`")
-}
-
-fn tree_labels(path: &[String], all: &std::collections::BTreeMap<String, Vec<u8>>) -> usize {
-    path.iter()
-        .filter(|id| String::from_utf8_lossy(&all[*id]).contains("label"))
-        .count()
 }
 
 /// Entries keep their bytes: all of them in codebot, all but the fields that change in pi.
@@ -343,7 +341,7 @@ fn forks_of_the_corpus_show_the_context_of_their_source() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: ProptestConfig::default().cases.min(150), max_shrink_iters: 200, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: ProptestConfig::default().cases.max(400), max_shrink_iters: 200, ..ProptestConfig::default() })]
 
     #[test]
     fn a_clean_log_forks_cleanly(log in logs::clean_log()) {
@@ -514,4 +512,32 @@ fn an_existing_file_is_never_written_over_and_other_ids_are_refused() {
     };
     let error = source.session.fork_to(Path::new("unused"), &scope, &other);
     assert_eq!(error.expect_err("refused").code(), Code::Unsupported);
+}
+
+#[test]
+fn a_header_in_the_middle_of_codebot_stays_an_entry_and_one_without_a_parent_is_replaced() {
+    let header = |id: &str, parent: &str| {
+        format!(
+            r#"{{"kind":"header","id":"{id}",{parent}"timestamp":"2026-07-14T09:00:00Z","data":{{"version":3,"session_id":"s","name":"N","cwd":"/w"}}}}"#
+        )
+    };
+    let message = |id: &str, parent: &str| {
+        format!(
+            r#"{{"kind":"message","id":"{id}","parent_id":"{parent}","timestamp":"2026-07-14T09:00:01Z","data":{{"role":"user","content":[]}}}}"#
+        )
+    };
+    let lines = [
+        header("x", ""),
+        message("a", "x"),
+        header("y", r#""parent_id":"a","#),
+        message("b", "y"),
+    ];
+    let source = Source::of(lines.join("\n").as_bytes());
+    for scope in [ForkScope::at("b"), ForkScope::Tree] {
+        let fork = source.fork(&scope).expect("a fork");
+        let new = fork.lines();
+        assert!(new[0].contains(r#""id":"h0""#) && new[0].contains(r#","name":"N","cwd":"/w","#));
+        assert_eq!(new[1], message("a", "h0"));
+        assert_eq!(new[2..], lines[2..]);
+    }
 }

@@ -1,8 +1,11 @@
 //! What a session store can be asked: two traits, the values that go in and out of them, and the
 //! view of one lane. Every backend implements the traits; nothing here knows how one does it.
 
+pub mod codebot;
+mod fields;
 mod lane;
 mod make;
+pub mod pi;
 mod query;
 mod repository;
 mod storage;

@@ -63,6 +63,32 @@ pub(crate) fn kind_by_name(format: Format, name: &str) -> Named {
     }
 }
 
+/// The name that every entry of a kind has in the lines of a format; none if there are several, or
+/// if it is no entry.
+pub(crate) fn name_of(format: Format, kind: Kind) -> Option<&'static str> {
+    let name = match kind {
+        Kind::Message => "message",
+        Kind::ModelChange => "model_change",
+        Kind::EffortChange if format == Format::CodebotV3 => return None,
+        Kind::EffortChange => "thinking_level_change",
+        Kind::Compaction => "compaction",
+        Kind::SessionInfo => "session_info",
+        Kind::PlanState => "plan_state",
+        Kind::GoalState => "goal_state",
+        Kind::LlmCall => "llm_call",
+        Kind::BranchSummary => "branch_summary",
+        Kind::Custom => "custom",
+        Kind::CustomMessage => "custom_message",
+        Kind::ContextEdit => "context_edit",
+        Kind::Label => "label",
+        Kind::Usage => "usage",
+        Kind::ActiveTools => "active_tools_change",
+        _ => return None,
+    };
+    let named = kind_by_name(format, name);
+    (named.kind == kind && named.is_only_name).then_some(name)
+}
+
 /// The key of the field that holds the payload of a message.
 pub(crate) fn payload_key(format: Format) -> &'static str {
     if format == Format::CodebotV3 {

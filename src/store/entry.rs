@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use serde::de::DeserializeOwned;
 
 use crate::error::{Code, Error, Result};
-use crate::format::{Mutation, Sequence, entry_time, interpret, kind_key, parent_key};
+use crate::format::{Mutation, Sequence, entry_time, interpret, kind_key, name_of, parent_key};
 use crate::index::{Answer, Class, Flags, Slot, Trouble, class_of};
 use crate::json::{Document, Grammar, Json, lossy, pretty};
 use crate::snapshot::Source;
@@ -40,6 +40,9 @@ impl Entry {
     pub(super) fn read(source: Source<'_>, slot: Slot) -> Answer<Self> {
         let index = source.index;
         let bytes = index.object(source.log, slot)?;
+        if let Some(entry) = Self::by_columns(source, slot, &bytes)? {
+            return Ok(entry);
+        }
         let document = Grammar::parse(&bytes).map_err(|_| Trouble::Index)?;
         let object = document.root();
         let text = |key| object.field(key).and_then(Json::text).map(Cow::into_owned);
@@ -71,6 +74,31 @@ impl Entry {
             offset: Some(index.place(slot)?.0),
             bytes: bytes.into_owned(),
         })
+    }
+
+    /// An entry whose line need not be parsed, since the columns say all that it says: it has a
+    /// parent, which is in the file, a time, and a kind with one name.
+    fn by_columns(source: Source<'_>, slot: Slot, bytes: &[u8]) -> Answer<Option<Self>> {
+        let index = source.index;
+        let kind = name_of(index.format, index.kind(slot)?);
+        let (Some(kind), Some(time), Some(parent)) = (kind, index.time(slot)?, index.parent(slot)?)
+        else {
+            return Ok(None);
+        };
+        let lane = index.lane(slot)?;
+        if index.format.has_lanes() && lane.is_none() {
+            return Ok(None);
+        }
+        Ok(Some(Self {
+            id: index.id(source.log, slot)?,
+            parent: Some(index.id(source.log, parent)?),
+            kind: kind.to_owned(),
+            time: Some(time),
+            lane: lane.map(str::to_owned),
+            seq: Some(super::find::number(source, slot)?),
+            offset: Some(index.place(slot)?.0),
+            bytes: bytes.to_vec(),
+        }))
     }
 
     /// What the object of a line says that a store has just written or keeps: pi v4 only.

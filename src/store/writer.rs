@@ -251,6 +251,7 @@ impl Inner {
         let mut pen = writer.pen.lock();
         self.check_open()?;
         if pen.log.mend_tail()? {
+            pen.indexed = pen.log.len();
             // The index of before covers bytes that are gone now.
             let _turn = self.renewing.lock();
             let state = State::open(&self.path, &self.options, None)?;
@@ -263,7 +264,7 @@ impl Inner {
             *self.state.write() = Arc::new(state);
         }
         writer.written.store(pen.log.len(), Ordering::Release);
-        let behind = pen.log.len() - pen.indexed;
+        let behind = pen.log.len().saturating_sub(pen.indexed);
         let is_time =
             pen.unindexed >= FOLLOW_SLOTS.max(pen.head.seq / 32) || behind >= FOLLOW_BYTES;
         drop(pen);

@@ -12,7 +12,7 @@ use crate::snapshot::{Context, Edit, Source};
 pub(super) struct Edits {
     /// The edits of live entries; none for those that some path shows unedited.
     live: AHashMap<Slot, Option<Edit>>,
-    /// The edits of what a compaction keeps.
+    /// The edits of what a compaction keeps, and of what it says itself.
     tails: AHashMap<Slot, AHashMap<Slot, Edit>>,
     /// Leaves whose context comes out different.
     pub(super) conflicts: Vec<Slot>,
@@ -40,7 +40,7 @@ impl Edits {
         self.live.get(&slot)?.as_ref()
     }
 
-    /// The edits in the tail of a compaction.
+    /// The edits of a compaction and in its tail.
     pub(super) fn of_tail(&self, compaction: Slot) -> Option<&AHashMap<Slot, Edit>> {
         self.tails.get(&compaction)
     }
@@ -58,9 +58,9 @@ impl Edits {
         if let Some(compaction) = context.compaction {
             let kept: AHashSet<Slot> = context.kept.iter().copied().collect();
             let mut own = by_target;
-            // An edit of the summary itself could only remove it, which no tail can say.
-            differs |= own.remove(&compaction).is_some_and(|edit| edit.is_none());
-            own.retain(|slot, _| kept.contains(slot));
+            // An edit can take the summary itself out, which no tail can say.
+            differs |= own.get(&compaction) == Some(&None);
+            own.retain(|slot, _| *slot == compaction || kept.contains(slot));
             let settled = self.tails.entry(compaction).or_insert_with(|| own.clone());
             differs |= *settled != own;
         }

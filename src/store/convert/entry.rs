@@ -3,9 +3,9 @@
 use super::{ChangeKind, Writer};
 use crate::format::{Kind, entry_time, text_of};
 use crate::index::{Answer, Flags, Slot, Trouble};
-use crate::json::{Document, Grammar, Json, Node, lossy};
+use crate::json::{Document, Grammar, Json, Node};
 use crate::model::Messages;
-use crate::snapshot::{Context, contribute};
+use crate::snapshot::{Context, Edit, contribute};
 
 /// The fields that every entry of v1 to v3 has.
 const ENVELOPE: [&str; 4] = ["type", "id", "parentId", "timestamp"];
@@ -237,17 +237,15 @@ impl Writer<'_, '_> {
             ],
         );
         made.shows_time = true;
+        let context = Context::of(self.source, slot)?;
+        let own = context.edits(self.source)?;
+        let edits = self.edits.of_tail(slot).unwrap_or(&own).clone();
         let mut tail = Messages::default();
-        let system = object
-            .field("systemMessage")
-            .filter(|system| system.is_object());
-        if let Some(system) = system {
-            tail.push(&lossy(system.raw()));
-            self.change(
-                ChangeKind::Moved,
-                Some(slot),
-                "the system message stands behind the summary, and no longer before it",
-            )?;
+        if object.field("systemMessage").is_some_and(Json::is_object) {
+            self.system_message(slot, edits.get(&slot), &mut tail)?;
+        }
+        for &kept in &context.kept {
+            contribute(self.source, kept, false, edits.get(&kept), &mut tail)?;
         }
         if object.field("retainedTail").is_some() {
             self.change(
@@ -256,14 +254,29 @@ impl Writer<'_, '_> {
                 "the field `retainedTail` was left out",
             )?;
         }
-        let context = Context::of(self.source, slot)?;
-        let own = context.edits(self.source)?;
-        let edits = self.edits.of_tail(slot).unwrap_or(&own);
-        for &kept in &context.kept {
-            contribute(self.source, kept, false, edits.get(&kept), &mut tail)?;
-        }
         let list: Vec<&str> = tail.iter().collect();
         made.field("retainedTail", format!("[{}]", list.join(",")).as_bytes());
         Ok(made)
+    }
+
+    /// Puts the system message of a compaction into its tail, edited as the context shows it.
+    fn system_message(
+        &mut self,
+        slot: Slot,
+        edit: Option<&Edit>,
+        tail: &mut Messages,
+    ) -> Answer<()> {
+        let mut own = Messages::default();
+        contribute(self.source, slot, true, edit, &mut own)?;
+        // Before the summary, unless an edit took both out.
+        let Some(system) = own.get(0) else {
+            return Ok(());
+        };
+        tail.push(system);
+        self.change(
+            ChangeKind::Moved,
+            Some(slot),
+            "the system message stands behind the summary, and no longer before it",
+        )
     }
 }

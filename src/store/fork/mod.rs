@@ -8,6 +8,7 @@ mod plan;
 mod splice;
 
 use std::path::Path;
+use std::time::{Duration, Instant};
 
 use serde::Serialize;
 
@@ -186,6 +187,8 @@ pub(super) fn tree_pieces(source: Source<'_>, salvage: bool) -> Answer<Vec<(Slot
 
 /// How much of the log is asked for ahead of the entries.
 const AHEAD: usize = 1 << 18;
+/// A byte that comes in less than this came from memory.
+const IN_MEMORY: Duration = Duration::from_micros(20);
 /// So much is copied in one go at the most.
 const LONGEST_RUN: u64 = 1 << 22;
 
@@ -214,38 +217,45 @@ impl<'s, 'o> Copier<'s, 'o> {
 
     /// The object of an entry, once its id was found to be right.
     fn object(&mut self, slot: Slot) -> Answer<std::borrow::Cow<'s, [u8]>> {
+        Ok(self.placed(slot)?.1)
+    }
+
+    /// The same, and where it starts.
+    fn placed(&mut self, slot: Slot) -> Answer<(u64, std::borrow::Cow<'s, [u8]>)> {
         let (start, len) = self.source.index.place(slot)?;
         let end = start.saturating_add(len).min(self.source.log.len());
-        while !(self.ahead.contains(&start) && end <= self.ahead.end) {
-            // A mapped file is read page by page as it is touched. Reading it in pieces first has the
-            // system fetch it in large steps.
-            let from = if self.ahead.contains(&start) {
-                self.ahead.end
-            } else {
-                start
-            };
-            let left = self.source.log.len().saturating_sub(from);
-            let step = usize::try_from(left).unwrap_or(AHEAD).min(AHEAD);
-            self.scratch.resize(step, 0);
-            self.source.log.fill(&mut self.scratch, from)?;
-            let begin = if from == start {
-                start
-            } else {
-                self.ahead.start
-            };
-            self.ahead = begin..from + u64::try_from(step).unwrap_or(0);
-            if step == 0 {
-                break;
-            }
+        if !self.ahead.contains(&start) {
+            self.ahead = start..start;
         }
-        self.source.index.object(self.source.log, slot)
+        while self.ahead.end < end {
+            self.fetch()?;
+        }
+        Ok((start, self.source.index.object(self.source.log, slot)?))
+    }
+
+    /// Has the system fetch the next stretch of the log in one step. A mapped file is read page by page
+    /// as it is touched, which takes a disk far longer than reading it in pieces; what is in memory
+    /// already, as the time for its first byte tells, needs no reading.
+    fn fetch(&mut self) -> Result<()> {
+        let log = self.source.log;
+        let from = self.ahead.end;
+        let left = log.len().saturating_sub(from);
+        let step = usize::try_from(left).unwrap_or(AHEAD).min(AHEAD);
+        self.ahead.end = from + u64::try_from(step).unwrap_or(0);
+        let begun = Instant::now();
+        log.fill(&mut [0], from)?;
+        if begun.elapsed() < IN_MEMORY {
+            return Ok(());
+        }
+        self.scratch.resize(step, 0);
+        log.fill(&mut self.scratch, from)
     }
 
     /// Copies the line of an entry.
     fn copy(&mut self, slot: Slot) -> Answer<()> {
         // Looks at the object even though its bytes go with the run.
-        self.object(slot)?;
-        let (start, len) = self.source.index.place(slot)?;
+        let (start, object) = self.placed(slot)?;
+        let len = u64::try_from(object.len()).unwrap_or(u64::MAX);
         let is_next = self.run.end + 1 == start
             && self.run.end - self.run.start < LONGEST_RUN
             && self.source.log.read(self.run.end, 1)?.as_deref() == Some(b"\n");

@@ -106,9 +106,12 @@ fn refused(found: String) -> Error {
     )
 }
 
-/// Whether a line is codebot's header, in whose place the fork's own stands.
+/// Whether a line is codebot's header, in whose place the fork's own stands. One with a parent is an
+/// entry like any other.
 fn is_root_line(source: Source<'_>, slot: Slot) -> Answer<bool> {
-    Ok(source.index.format == Format::CodebotV3 && source.index.kind(slot)? == Kind::Header)
+    Ok(source.index.format == Format::CodebotV3
+        && source.index.kind(slot)? == Kind::Header
+        && source.index.parent(slot)?.is_none())
 }
 
 /// Whether an entry of codebot names the header, by the id that the fork's has too.
@@ -116,7 +119,7 @@ fn hangs_on_header(source: Source<'_>, slot: Slot) -> Answer<bool> {
     let Some(parent) = source.index.parent(slot)? else {
         return Ok(false);
     };
-    Ok(source.index.kind(parent)? == Kind::Header && source.index.id(source.log, parent)? == "h0")
+    Ok(is_root_line(source, parent)? && source.index.id(source.log, parent)? == "h0")
 }
 
 /// All entries that count. pi v4 wants parents before their children; the others keep the order of
@@ -128,10 +131,10 @@ pub(super) fn tree(source: Source<'_>, salvage: bool) -> Answer<Vec<Piece>> {
     let mut good_header = None;
     for slot in 0..index.slots() {
         let (kind, flags) = index.kind_and_flags(slot)?;
-        if class_of(kind) != Class::Entry
-            || flags.has(Flags::OVERRIDDEN)
-            || is_root_line(source, slot)?
-        {
+        if class_of(kind) != Class::Entry || flags.has(Flags::OVERRIDDEN) {
+            continue;
+        }
+        if is_root_line(source, slot)? && (salvage || !flags.has(Flags::MISSING_PARENT)) {
             continue;
         }
         let mut uproot = false;

@@ -39,8 +39,7 @@ impl Repository {
             cwd: place::absolute(&options.cwd)?,
             ..options.clone()
         };
-        let mut line = Line::default();
-        header_line(&mut line, format, &id, nanos, &options)?;
+        let line = header(format, &id, nanos, &options)?;
         let target = self.target(format, &id, &options.cwd, nanos)?;
         if format == Format::PiV3 {
             drop(self.claim(&id)?);

@@ -1,6 +1,7 @@
 //! The sessions of a folder: codebot's side by side, pi's in one folder a working directory. Finds,
 //! opens and lists them; how they are made and removed is in `create`, how they are named in `place`.
 
+mod contract;
 mod create;
 mod info;
 mod place;

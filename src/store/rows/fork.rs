@@ -32,12 +32,8 @@ pub(super) fn rows_of<R: Rows>(source: &R, scope: &ForkScope) -> Result<(Vec<Row
         }
     };
     let mut copy = Copy::default();
-    let mut labels = Vec::new();
     for entry in &entries {
         copy.entry(entry)?;
-        if let Some(label) = source.label(&entry.id)? {
-            labels.push((entry.id.as_str(), label));
-        }
     }
     for lane in &lanes {
         copy.written(|line, seq| lane_line(line, seq, &lane.name, lane.leaf.as_deref()))?;
@@ -45,8 +41,11 @@ pub(super) fn rows_of<R: Rows>(source: &R, scope: &ForkScope) -> Result<(Vec<Row
     if let Some(name) = &from.totals.name {
         copy.written(|line, seq| name_line(line, seq, Some(name)))?;
     }
-    for (target, label) in &labels {
-        copy.written(|line, seq| label_line(line, seq, target, Some(label)))?;
+    let labels = source.labels()?;
+    for entry in &entries {
+        if let Some(label) = labels.get(&entry.id) {
+            copy.written(|line, seq| label_line(line, seq, &entry.id, Some(label)))?;
+        }
     }
     Ok((copy.rows, copy.now))
 }

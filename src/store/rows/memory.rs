@@ -270,6 +270,10 @@ impl Rows for MemoryRows {
         Ok(self.read(|state| state.labels.get(target).cloned()))
     }
 
+    fn labels(&self) -> Result<AHashMap<String, String>> {
+        Ok(self.read(|state| state.labels.clone()))
+    }
+
     fn is_used(&self, id: &str) -> Result<bool> {
         Ok(self.read(|state| state.by_id.contains_key(id)))
     }

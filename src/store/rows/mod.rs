@@ -21,10 +21,14 @@ mod sql;
 mod sqlite;
 #[cfg(feature = "sqlite")]
 mod statement;
+#[cfg(feature = "sqlite")]
+mod tables;
 
 pub use memory::MemoryRepository;
 #[cfg(feature = "sqlite")]
 pub use sqlite::SqliteRepository;
+
+use ahash::AHashMap;
 
 use super::SessionInfo;
 use super::entry::Entry;
@@ -95,6 +99,9 @@ trait Rows: Send + Sync {
 
     /// The label of an entry.
     fn label(&self, target: &str) -> Result<Option<String>>;
+
+    /// The labels of all entries that have one.
+    fn labels(&self) -> Result<AHashMap<String, String>>;
 
     /// Whether an entry or a record has an id.
     fn is_used(&self, id: &str) -> Result<bool>;
@@ -193,14 +200,4 @@ impl Filter<'_> {
             && self.above.is_none_or(|above| row.seq > above)
             && self.below.is_none_or(|below| row.seq < below)
     }
-}
-
-/// A number of the sequence as databases keep it.
-fn signed(number: u64) -> i64 {
-    i64::try_from(number).unwrap_or(i64::MAX)
-}
-
-/// A number that a database kept.
-fn unsigned(number: i64) -> u64 {
-    u64::try_from(number).unwrap_or(0)
 }

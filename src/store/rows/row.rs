@@ -171,6 +171,7 @@ impl Row {
                 row.time = record.time;
                 row.kind = record.kind_name.into_owned();
                 row.gain.usage = record.usage;
+                row.gain.activity = record.time;
                 row.run.clone_from(&row.parent);
                 match record.kind {
                     Kind::OperationStarted => {

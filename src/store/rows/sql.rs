@@ -6,7 +6,7 @@
 //! * a [`Connection`]: running a statement with the values `?1`, `?2`, … (there `$1`, `$2`, …),
 //!   transactions for writing, a read that goes on seeing the same state (there a transaction of
 //!   isolation level `repeatable read`);
-//! * the tables of [`TABLES`] in its own types (there `bigint generated always as identity`,
+//! * the tables of `tables.rs` in its own types (there `bigint generated always as identity`,
 //!   `bytea`, `double precision`, without `strict` and `without rowid`), and where their version
 //!   stands;
 //! * a [`Place`](super::Place), as `sqlite` has one: connecting, and a lock for the one writer of a
@@ -16,94 +16,18 @@
 //! All else in the statements is SQL that both know. `CROSS JOIN` fixes the order of joins where
 //! SQLite would take its reading order from it.
 
+use ahash::AHashMap;
 use parking_lot::Mutex;
 
 use super::guard::Guard;
 use super::row::{Class, Effect, Row, Standing};
 use super::statement::Statement;
-use super::{Filter, NewSession, Now, Rows, Totals, Walk, signed, unsigned};
+use super::{Filter, NewSession, Now, Rows, Totals, Walk};
 use crate::contract::{Lane, Metadata, Order};
 use crate::error::Result;
 use crate::model::{Format, Stats};
 use crate::store::entry::Entry;
-use crate::store::rules::{Head, OpenLane, taken};
-
-/// The version of the tables.
-pub(super) const VERSION: i64 = 1;
-
-/// The tables.
-///
-/// `node` has a narrow row a mutation, so that walks and filters read little; what it was written
-/// as stands in `object`, and is read for answers only. The parent of an entry is known by its
-/// number too (`up`), so that a step of a walk is one look-up in the primary key, and so is what
-/// sets the state at an entry, so that a resume need not walk the whole path.
-pub(super) const TABLES: &str = "
-CREATE TABLE session (
-    num INTEGER PRIMARY KEY AUTOINCREMENT,
-    id TEXT NOT NULL UNIQUE,
-    created INTEGER,
-    cwd TEXT,
-    parent TEXT,
-    metadata TEXT,
-    seq INTEGER NOT NULL,
-    name TEXT,
-    messages INTEGER NOT NULL,
-    cached INTEGER NOT NULL,
-    uncached INTEGER NOT NULL,
-    tokens INTEGER NOT NULL,
-    cost REAL NOT NULL,
-    bytes INTEGER NOT NULL,
-    updated INTEGER,
-    first_message TEXT
-) STRICT;
-CREATE TABLE object (
-    num INTEGER PRIMARY KEY,
-    bytes BLOB NOT NULL
-) STRICT;
-CREATE TABLE node (
-    session INTEGER NOT NULL,
-    seq INTEGER NOT NULL,
-    class INTEGER NOT NULL,
-    type TEXT NOT NULL,
-    id TEXT,
-    parent TEXT,
-    lane TEXT,
-    run TEXT,
-    operation TEXT,
-    custom TEXT,
-    time INTEGER,
-    up INTEGER,
-    depth INTEGER,
-    model INTEGER,
-    effort INTEGER,
-    tools INTEGER,
-    compaction INTEGER,
-    object INTEGER NOT NULL,
-    PRIMARY KEY (session, seq)
-) STRICT, WITHOUT ROWID;
-CREATE UNIQUE INDEX node_id ON node (session, id) WHERE id IS NOT NULL;
-CREATE INDEX node_type ON node (session, class, type, seq);
-CREATE TABLE lane (
-    session INTEGER NOT NULL,
-    name TEXT NOT NULL,
-    leaf TEXT,
-    made INTEGER NOT NULL,
-    PRIMARY KEY (session, name)
-) STRICT, WITHOUT ROWID;
-CREATE TABLE operation (
-    session INTEGER NOT NULL,
-    seq INTEGER NOT NULL,
-    lane TEXT NOT NULL,
-    id TEXT NOT NULL,
-    PRIMARY KEY (session, seq)
-) STRICT, WITHOUT ROWID;
-CREATE TABLE label (
-    session INTEGER NOT NULL,
-    target TEXT NOT NULL,
-    label TEXT NOT NULL,
-    PRIMARY KEY (session, target)
-) STRICT, WITHOUT ROWID;
-";
+use crate::store::rules::{Head, OpenLane};
 
 /// A value that a statement is given.
 #[derive(Clone, Copy, Debug)]
@@ -253,8 +177,28 @@ impl<C: Connection> Rows for SqlRows<C> {
         Ok(label)
     }
 
+    fn labels(&self) -> Result<AHashMap<String, String>> {
+        let mut labels = AHashMap::new();
+        self.connection.lock().ask(
+            "SELECT target, label FROM label WHERE session = ?1",
+            &[Value::Int(self.session)],
+            &mut |columns| {
+                if let (Some(target), Some(label)) = (columns.text(0), columns.text(1)) {
+                    labels.insert(target, label);
+                }
+            },
+        )?;
+        Ok(labels)
+    }
+
     fn is_used(&self, id: &str) -> Result<bool> {
-        is_used(&mut *self.connection.lock(), self.session, id)
+        let mut used = false;
+        self.connection.lock().ask(
+            "SELECT 1 FROM node WHERE session = ?1 AND id = ?2",
+            &[Value::Int(self.session), Value::Text(id)],
+            &mut |_| used = true,
+        )?;
+        Ok(used)
     }
 
     fn find(&self, class: Class, id: &str) -> Result<Option<Entry>> {
@@ -337,16 +281,6 @@ impl<C: Connection> Rows for SqlRows<C> {
     }
 }
 
-fn is_used(connection: &mut impl Connection, session: i64, id: &str) -> Result<bool> {
-    let mut used = false;
-    connection.ask(
-        "SELECT 1 FROM node WHERE session = ?1 AND id = ?2",
-        &[Value::Int(session), Value::Text(id)],
-        &mut |_| used = true,
-    )?;
-    Ok(used)
-}
-
 fn totals(columns: &dyn Columns, from: usize) -> Totals {
     Totals {
         name: columns.text(from),
@@ -374,7 +308,7 @@ fn insert(connection: &mut impl Connection, session: i64, row: &Row) -> Result<(
     let of = |part: fn(Standing) -> Option<u64>| Value::number(row.standing.and_then(part));
     let own = Value::Int(session);
     let seq = Value::Int(signed(row.seq));
-    let added = connection.run(
+    connection.run(
         "INSERT INTO node (session, seq, class, type, id, parent, lane, run, operation, custom, time,
              up, depth, model, effort, tools, compaction, object)
          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18)",
@@ -398,13 +332,7 @@ fn insert(connection: &mut impl Connection, session: i64, row: &Row) -> Result<(
             of(|standing| standing.compaction),
             Value::Int(object),
         ],
-    );
-    if let (Err(_), Some(id)) = (&added, &row.id)
-        && is_used(connection, session, id)?
-    {
-        return Err(taken(id));
-    }
-    added?;
+    )?;
     let lane = Value::text(row.lane.as_deref());
     let id = Value::text(row.id.as_deref());
     let parent = Value::text(row.parent.as_deref());
@@ -540,4 +468,14 @@ pub(super) fn remove_session(connection: &mut impl Connection, session: i64) -> 
         connection.run(sql, &[Value::Int(session)])?;
     }
     Ok(())
+}
+
+/// A number of the sequence as databases keep it.
+pub(super) fn signed(number: u64) -> i64 {
+    i64::try_from(number).unwrap_or(i64::MAX)
+}
+
+/// A number that a database kept.
+fn unsigned(number: i64) -> u64 {
+    u64::try_from(number).unwrap_or(0)
 }

@@ -13,9 +13,8 @@ use rusqlite::{ErrorCode, OpenFlags, Row as Answer, ToSql, params_from_iter};
 
 use super::guard::{Locks, make_folder, private};
 use super::repository::{self, existing_session, unknown_session};
-use super::sql::{
-    Columns, Connection, SqlRows, TABLES, VERSION, Value, add_session, remove_session, sessions,
-};
+use super::sql::{Columns, Connection, SqlRows, Value, add_session, remove_session, sessions};
+use super::tables::{TABLES, VERSION};
 use super::{NewSession, Place};
 use crate::contract::{CreateOptions, ForkScope, Metadata, SessionRepository, SessionStorage};
 use crate::error::{Code, Error, Result};

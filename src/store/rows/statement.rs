@@ -1,8 +1,8 @@
 //! Statements that depend on what is asked: filters, and walks along a path. A statement's text
 //! depends only on which conditions there are, so that few of them are ever prepared.
 
-use super::sql::{KEPT, Value};
-use super::{Filter, Walk, signed};
+use super::sql::{KEPT, Value, signed};
+use super::{Filter, Walk};
 use crate::contract::Order;
 
 /// A statement with its values.
@@ -19,15 +19,24 @@ impl<'v> Statement<'v> {
         }
     }
 
-    /// The rows of a session that match a filter.
+    /// The rows of a session that match a filter. Where a type is asked for, its index finds them:
+    /// joined by itself, since SQLite would else rather read the session from its end, however far
+    /// back the last row of the type is.
     pub(super) fn scan(session: i64, filter: &Filter<'v>) -> Self {
         let mut statement = Self::of(session);
-        let condition = statement.condition(filter);
+        let by_type = filter.class.is_some() && filter.kind.is_some();
+        let condition = statement.condition(filter, if by_type { "k" } else { "n" });
+        let index = if by_type { "node k CROSS JOIN " } else { "" };
+        let found = if by_type {
+            " AND k.session = ?1 AND n.seq = k.seq"
+        } else {
+            ""
+        };
         statement.sql = format!(
-            "SELECT {KEPT} FROM node n CROSS JOIN object o
-             WHERE n.session = ?1 AND o.num = n.object AND {condition}"
+            "SELECT {KEPT} FROM {index}node n CROSS JOIN object o
+             WHERE n.session = ?1{found} AND o.num = n.object AND {condition}"
         );
-        statement.end(filter);
+        statement.end(filter, if by_type { "k" } else { "n" });
         statement
     }
 
@@ -36,7 +45,7 @@ impl<'v> Statement<'v> {
     pub(super) fn walk_up(session: i64, from: u64, walk: &Walk<'v>) -> Self {
         let mut statement = Self::of(session);
         let from = statement.value(Value::Int(signed(from)));
-        let matches = statement.condition(&walk.filter);
+        let matches = statement.condition(&walk.filter, "n");
         let stops = statement.stops(walk);
         let floor = statement.floor(walk);
         let limit = limit_of(&walk.filter).unwrap_or(i64::MAX);
@@ -54,7 +63,7 @@ impl<'v> Statement<'v> {
              SELECT {KEPT} FROM walk CROSS JOIN node n CROSS JOIN object o
              WHERE n.session = ?1 AND n.seq = walk.seq AND o.num = n.object AND {matches}"
         );
-        statement.end(&walk.filter);
+        statement.end(&walk.filter, "n");
         statement
     }
 
@@ -62,7 +71,7 @@ impl<'v> Statement<'v> {
     pub(super) fn walk_down(session: i64, from: u64, walk: &Walk<'v>) -> Self {
         let mut statement = Self::of(session);
         let from = statement.value(Value::Int(signed(from)));
-        let matches = statement.condition(&walk.filter);
+        let matches = statement.condition(&walk.filter, "n");
         let stops = statement.stops(walk);
         let floor = statement.floor(walk);
         let mut before_stop = String::new();
@@ -83,7 +92,7 @@ impl<'v> Statement<'v> {
              SELECT {KEPT} FROM walk CROSS JOIN node n CROSS JOIN object o
              WHERE n.session = ?1 AND n.seq = walk.seq AND o.num = n.object AND {matches}{before_stop}"
         );
-        statement.end(&walk.filter);
+        statement.end(&walk.filter, "n");
         statement
     }
 
@@ -93,30 +102,32 @@ impl<'v> Statement<'v> {
         format!("?{}", self.values.len())
     }
 
-    fn condition(&mut self, filter: &Filter<'v>) -> String {
+    /// What a filter asks of a row `n`; of its columns that the index of types has, of `indexed`.
+    fn condition(&mut self, filter: &Filter<'v>, indexed: &str) -> String {
         let mut parts = Vec::new();
         if let Some(class) = filter.class {
             let value = self.value(Value::Int(class.number()));
-            // Without a type its index would give the rows in another order than the sequence's.
+            // Without a type that index gives rows in another order than the sequence's: it is not
+            // to be used then.
             let plus = if filter.kind.is_some() { "" } else { "+" };
-            parts.push(format!("{plus}n.class = {value}"));
+            parts.push(format!("{plus}{indexed}.class = {value}"));
         }
-        for (column, text) in [
-            ("type", filter.kind),
-            ("custom", filter.custom),
-            ("lane", filter.lane),
-            ("run", filter.run),
-            ("operation", filter.operation),
+        for (row, column, text) in [
+            (indexed, "type", filter.kind),
+            ("n", "custom", filter.custom),
+            ("n", "lane", filter.lane),
+            ("n", "run", filter.run),
+            ("n", "operation", filter.operation),
         ] {
             if let Some(text) = text {
                 let value = self.value(Value::Text(text));
-                parts.push(format!("n.{column} = {value}"));
+                parts.push(format!("{row}.{column} = {value}"));
             }
         }
         for (sign, number) in [(">", filter.above), ("<", filter.below)] {
             if let Some(number) = number {
                 let value = self.value(Value::Int(signed(number)));
-                parts.push(format!("n.seq {sign} {value}"));
+                parts.push(format!("{indexed}.seq {sign} {value}"));
             }
         }
         if parts.is_empty() {
@@ -150,11 +161,12 @@ impl<'v> Statement<'v> {
     }
 
     /// The order, which on a path is that of the sequence too, and the limit.
-    fn end(&mut self, filter: &Filter<'v>) {
-        self.sql.push_str(match filter.order {
-            Order::NewestFirst => " ORDER BY n.seq DESC",
-            Order::OldestFirst => " ORDER BY n.seq",
-        });
+    fn end(&mut self, filter: &Filter<'v>, row: &str) {
+        let order = match filter.order {
+            Order::NewestFirst => " DESC",
+            Order::OldestFirst => "",
+        };
+        self.sql.push_str(&format!(" ORDER BY {row}.seq{order}"));
         if let Some(limit) = limit_of(filter) {
             let value = self.value(Value::Int(limit));
             self.sql.push_str(" LIMIT ");
