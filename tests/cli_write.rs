@@ -749,3 +749,38 @@ fn an_index_follows_what_is_appended() {
     assert_eq!(info["index"]["state"], "fresh");
     assert_eq!(place.names(), ["indexes", "s.jsonl"]);
 }
+
+#[cfg(unix)]
+#[test]
+fn the_readme_shows_what_writing_prints() {
+    let readme = fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/README.md")).unwrap();
+    let (_, section) = readme.split_once("\n## Writing\n").unwrap();
+    let example = section.split("```\n").nth(1).unwrap();
+    let place = Place::new();
+    let programs = std::path::Path::new(env!("CARGO_BIN_EXE_leaflog")).parent();
+    let paths = std::env::var_os("PATH").unwrap_or_default();
+    let paths = programs
+        .map(Into::into)
+        .into_iter()
+        .chain(std::env::split_paths(&paths));
+    let paths = std::env::join_paths(paths).unwrap();
+    let mut commands = 0;
+    for shown in example.split("$ ").filter(|shown| !shown.is_empty()) {
+        let (command, answer) = shown.split_once('\n').unwrap();
+        let output = std::process::Command::new("sh")
+            .args(["-c", command])
+            .current_dir(place.path(""))
+            .env("PATH", &paths)
+            .env_remove("COLUMNS")
+            .output()
+            .unwrap();
+        assert_eq!(
+            text(&output.stdout),
+            answer,
+            "{command}: {}",
+            text(&output.stderr)
+        );
+        commands += 1;
+    }
+    assert!(commands > 5);
+}
