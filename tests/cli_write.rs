@@ -193,6 +193,11 @@ fn appending_needs_a_session_that_can_be_written() {
         assert!(error["message"].as_str().unwrap().contains("convert"));
         fs::remove_file(&file).unwrap();
     }
+}
+
+#[test]
+fn a_torn_last_line_is_kept_beside_and_cut_off_at_the_first_append() {
+    let place = Place::new();
     let torn = place.case("plain-pi-v4");
     let bytes = fs::read(&torn).unwrap();
     fs::write(&torn, &bytes[..bytes.len() - 5]).unwrap();
@@ -571,8 +576,11 @@ fn follow_shows_what_other_processes_append_and_ends_with_its_reader() {
         last["line"],
         fs::read_to_string(&file).unwrap().lines().count()
     );
+    // Nothing more comes, and nobody reads.
     drop(followed.lines.take());
-    good(&[&append[..], &["n3"]].concat());
+    if cfg!(not(unix)) {
+        good(&[&append[..], &["n3"]].concat());
+    }
     let (code, _, complaints) = followed.end();
     assert_eq!((code, complaints.as_str()), (0, ""));
 }

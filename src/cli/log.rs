@@ -79,7 +79,7 @@ impl Log {
         Ok(Exit::Done)
     }
 
-    /// Ends only with an error: of the log, or of an output that nobody reads.
+    /// Ends when the log is no longer what it was, or nobody reads the output.
     fn follow(&self, out: &mut Out) -> Result<Exit, Failure> {
         // A line in the writing looks like a torn one; which lines are damaged is asked later. Nor may
         // a log that another program cuts end this process, as it may where files are mapped.
@@ -109,6 +109,9 @@ impl Log {
                 }
             }
             thread::sleep(PAUSE);
+            if out.is_closed() {
+                return Ok(Exit::Done);
+            }
             has_more = lines.refresh()?;
         }
     }

@@ -60,6 +60,22 @@ impl Out {
         self.width
     }
 
+    /// Whether nobody can read what is printed any more, as far as that can be told without printing.
+    #[cfg(unix)]
+    pub(crate) fn is_closed(&self) -> bool {
+        use rustix::event::{PollFd, PollFlags, Timespec, poll};
+        let gone = PollFlags::ERR | PollFlags::HUP;
+        let mut stdout = [PollFd::new(self.answers.get_ref(), PollFlags::empty())];
+        let asked = poll(&mut stdout, Some(&Timespec::default()));
+        asked.is_ok() && stdout.iter().any(|one| one.revents().intersects(gone))
+    }
+
+    /// Whether nobody can read what is printed any more; the next line that is printed tells.
+    #[cfg(not(unix))]
+    pub(crate) fn is_closed(&self) -> bool {
+        false
+    }
+
     /// A value in a style, where colours are wanted.
     pub(crate) fn paint<T: fmt::Display>(&self, style: Style, value: T) -> Painted<T> {
         Painted {

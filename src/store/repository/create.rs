@@ -155,6 +155,17 @@ impl Session {
     /// format's program would give it; that file comes back too. A broken path is cut at its break if the
     /// options of this session say salvage.
     ///
+    /// ```
+    /// # let folder = tempfile::tempdir().unwrap();
+    /// use leaflog::{CreateOptions, ForkScope, OpenOptions};
+    ///
+    /// let session = OpenOptions::new().create(folder.path().join("s.jsonl"), &CreateOptions::default())?;
+    /// let (file, forked) = session.fork_beside(&ForkScope::Tree, &CreateOptions::default())?;
+    /// let name = file.file_name().unwrap().to_str().unwrap();
+    /// assert!(name.ends_with(&format!("_{}.jsonl", forked.session_id)));
+    /// # Ok::<(), leaflog::Error>(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// As [`fork_to`](Self::fork_to); `already_exists` for an id that a session of the folder has.
