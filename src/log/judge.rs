@@ -74,7 +74,9 @@ pub(crate) fn judge(
         .iter()
         .rposition(|&byte| byte != 0 && !is_space(byte))
         .map_or(0, |last| last + 1);
-    if let Some(start) = suffix(line.get(..visible).unwrap_or_default())
+    // What a torn last line ends in is a part of it, however whole.
+    if terminated
+        && let Some(start) = suffix(line.get(..visible).unwrap_or_default())
         && let Ok(document) = Grammar::parse(line.get(start..visible).unwrap_or_default())
         && keeps(&document)
     {

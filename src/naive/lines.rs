@@ -79,7 +79,10 @@ pub(super) fn classify(line: &Line<'_>, keeps: &dyn Fn(&str) -> bool) -> Content
     if let Some(content) = padded_or_several(bytes) {
         return content;
     }
-    if let Some(content) = spliced(bytes, keeps) {
+    // An object that a torn last line ends in is a part of what was being written.
+    if line.ended
+        && let Some(content) = spliced(bytes, keeps)
+    {
         return content;
     }
     let shown = json::excerpt(&text);

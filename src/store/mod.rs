@@ -6,7 +6,6 @@ mod entry;
 mod find;
 mod follow;
 mod fork;
-mod fresh;
 mod mutations;
 mod options;
 mod output;

@@ -1,6 +1,7 @@
 //! Where a writing session's lines go: to the end of its log, or, until the first message of a new
 //! pi v3 session, to memory, so that a session without a conversation leaves no file.
 
+use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use super::OpenOptions;
@@ -19,8 +20,12 @@ pub(super) enum Output {
         path: PathBuf,
         format: Format,
         bytes: Vec<u8>,
+        claim: Claim,
     },
 }
+
+/// Asked right before a new file gets its name: whether it may. What it gives is held until then.
+pub(super) type Claim = Box<dyn Fn() -> Result<Option<File>> + Send>;
 
 impl Output {
     /// Bytes of the log.
@@ -42,13 +47,14 @@ impl Output {
     /// Appends a line, and returns where it starts and whether the file appeared with it.
     pub(super) fn append(&mut self, line: &[u8], durable: bool) -> Result<(u64, bool)> {
         let start = self.len();
-        let (path, format, bytes) = match self {
+        let (path, format, bytes, claim) = match self {
             Self::File(log) => return Ok((log.append(line, durable)?, false)),
             Self::Pending {
                 path,
                 format,
                 bytes,
-            } => (path, *format, bytes),
+                claim,
+            } => (path, *format, bytes, claim),
         };
         if !starts_conversation(line, format) {
             bytes.extend_from_slice(line);
@@ -60,7 +66,7 @@ impl Output {
                 out.put(bytes)?;
                 out.put(line)
             },
-            || Ok(()),
+            claim,
         )?;
         *self = Self::File(Appender::open(path)?);
         Ok((start, true))

@@ -96,10 +96,10 @@ impl Draft {
         static COUNT: AtomicU64 = AtomicU64::new(0);
         loop {
             let name = format!(
-                "{BEFORE}{}-{}-{:08x}{AFTER}",
+                "{BEFORE}{}-{}-{}{AFTER}",
                 std::process::id(),
                 COUNT.fetch_add(1, Ordering::Relaxed),
-                super::fresh::random() >> 32,
+                crate::format::hex_id(),
             );
             let path = folder.join(name);
             let mut options = File::options();

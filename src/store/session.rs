@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use parking_lot::{Mutex, RwLock};
 use serde::Serialize;
 
+use super::output::Claim;
 use super::state::State;
 use super::writer::Writer;
 use super::{Entry, Mutations, OpenOptions, SessionInfo, TreeNode, rules, tree};
@@ -135,8 +136,13 @@ impl Session {
     }
 
     /// A new session whose file, which starts with a header line, appears with its first message.
-    pub(super) fn create_pending(path: &Path, header: &[u8], options: OpenOptions) -> Result<Self> {
-        let (writer, state) = Writer::pending(path, header, &options)?;
+    pub(super) fn create_pending(
+        path: &Path,
+        header: &[u8],
+        options: OpenOptions,
+        claim: Claim,
+    ) -> Result<Self> {
+        let (writer, state) = Writer::pending(path, header, &options, claim)?;
         Ok(Self::of(path, options, state, Some(writer)))
     }
 

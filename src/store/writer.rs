@@ -11,7 +11,7 @@ use std::thread::JoinHandle;
 use ahash::{AHashSet, RandomState};
 use parking_lot::Mutex;
 
-use super::output::Output;
+use super::output::{Claim, Output};
 use super::rules::{self, Head, OpenLane};
 use super::session::Inner;
 use super::state::{FOLLOW_SLOTS, State};
@@ -112,11 +112,13 @@ impl Writer {
         path: &Path,
         header: &[u8],
         options: &OpenOptions,
+        claim: Claim,
     ) -> Result<(Self, State)> {
         let mut output = Output::Pending {
             path: path.to_owned(),
             format: Format::PiV3,
             bytes: header.to_vec(),
+            claim,
         };
         let state = output
             .pending_state(options)

@@ -8,12 +8,12 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
+use super::OpenOptions;
 use super::fork::tree_pieces;
 use super::publish::{Out, publish};
 use super::repository::header_id;
-use super::{OpenOptions, fresh};
 use crate::error::{Code, Error, Result};
-use crate::format::{Kind, Line, label_line, lane_line, name_line};
+use crate::format::{Kind, Line, label_line, lane_line, name_line, uuid_v7};
 use crate::index::{Answer, Class, Flags, Slot};
 use crate::model::{Format, MAX_REPORTS};
 use crate::snapshot::Source;
@@ -242,7 +242,7 @@ impl<'s, 'o> Writer<'s, 'o> {
     fn header(&mut self) -> Answer<String> {
         let summary = &self.source.index.summary;
         let id = match &*summary.session_id {
-            "" => fresh::time_id(fresh::now()),
+            "" => uuid_v7(),
             id => id.to_owned(),
         };
         let text = |text: &str| serde_json::Value::from(text).to_string();

@@ -13,10 +13,10 @@ use std::time::{Duration, Instant};
 use serde::Serialize;
 
 use super::Session;
-use super::fresh;
 use super::publish::{Out, publish};
 use crate::contract::{CreateOptions, ForkScope};
 use crate::error::{Code, Error, Result};
+use crate::format::{hex_id, now_nanos, uuid_v7};
 use crate::index::{Answer, Slot};
 use crate::model::Format;
 use crate::snapshot::Source;
@@ -108,7 +108,7 @@ fn to_file(
     options: &CreateOptions,
     salvage: bool,
 ) -> Result<Forked> {
-    let nanos = fresh::now();
+    let nanos = now_nanos();
     let id = new_id(source.format(), options, nanos)?;
     let wanted = Wanted {
         scope,
@@ -124,8 +124,8 @@ fn to_file(
 pub(super) fn new_id(format: Format, options: &CreateOptions, nanos: u64) -> Result<String> {
     match &options.id {
         Some(id) => super::rules::check_session_id(id).map(|()| id.clone()),
-        None if format == Format::CodebotV3 => Ok(fresh::short_id()),
-        None => Ok(fresh::time_id(nanos)),
+        None if format == Format::CodebotV3 => Ok(hex_id()),
+        None => Ok(uuid_v7()),
     }
 }
 

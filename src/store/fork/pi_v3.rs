@@ -4,12 +4,11 @@
 use super::plan::{Piece, plan};
 use super::{Copier, Wanted, quoted, splice};
 use crate::contract::{CreateOptions, ForkScope};
-use crate::format::{Kind, Line, header_line, text_of};
+use crate::format::{Kind, Line, header_line, hex_id, text_of};
 use crate::index::{Answer, Class, Flags, Slot, Trouble};
 use crate::json::{Json, lossy};
 use crate::model::Format;
 use crate::snapshot::Source;
-use crate::store::fresh;
 use crate::store::publish::Out;
 use crate::store::rules::cannot_hold;
 
@@ -216,7 +215,7 @@ fn labels(source: Source<'_>, pieces: &[Piece]) -> Answer<Vec<Label>> {
 /// An id that no entry of the source has, and so none of the fork.
 fn unused_id(source: Source<'_>) -> Answer<String> {
     loop {
-        let id = fresh::short_id();
+        let id = hex_id();
         if source
             .index
             .slot_of(source.log, &id, Class::Entry)?

@@ -7,14 +7,14 @@ use std::path::{Path, PathBuf};
 use super::{Repository, header_id, place};
 use crate::contract::{CreateOptions, ForkScope};
 use crate::error::{Code, Error, Result};
-use crate::format::{Line, header_line};
+use crate::format::{Line, header_line, now_nanos};
 use crate::index::Sidecar;
 use crate::log::{LogFile, Reading};
 use crate::model::Format;
 use crate::store::fork::{self, Wanted};
 use crate::store::publish::{exists, folder_of, make_folder, publish, sync_folder};
 use crate::store::rules::{cannot_hold, check_session_id};
-use crate::store::{Forked, OpenOptions, Session, fresh};
+use crate::store::{Forked, OpenOptions, Session};
 
 /// The file that is locked where a folder cannot be.
 const LOCK_FILE: &str = ".leaflog-lock";
@@ -23,7 +23,8 @@ impl Repository {
     /// Makes a session and opens it for writing. Without a format it is one of pi v4. The working
     /// directory is made absolute; an empty one is that of the process.
     ///
-    /// The file of a pi v3 session appears with its first message, so nothing holds its id until then.
+    /// The file of a pi v3 session appears with its first message, so nothing holds its id until then:
+    /// of two sessions with one id the first to have a message gets it, the other one's message fails.
     ///
     /// # Errors
     ///
@@ -33,8 +34,8 @@ impl Repository {
     pub fn create(&self, options: &CreateOptions) -> Result<Session> {
         let format = options.format.unwrap_or(Format::PiV4);
         check_format(format, options)?;
-        let nanos = fresh::now();
-        let id = fork::new_id(format, options, nanos)?;
+        let nanos = now_nanos();
+        let id = fork::new_id(format, options)?;
         let options = CreateOptions {
             cwd: place::absolute(&options.cwd)?,
             ..options.clone()
@@ -44,7 +45,9 @@ impl Repository {
         if format == Format::PiV3 {
             drop(self.claim(&id)?);
             let options = self.options.clone().write(true);
-            return Session::create_pending(&target, line.bytes(), options);
+            let (repository, id) = (self.clone(), id.clone());
+            let claim = Box::new(move || repository.claim(&id));
+            return Session::create_pending(&target, line.bytes(), options, claim);
         }
         publish::<_, _, Error>(&target, |out| out.put(line.bytes()), || self.claim(&id))?;
         self.open_path(&target)
@@ -65,7 +68,7 @@ impl Repository {
         options: &CreateOptions,
     ) -> Result<Session> {
         let source = self.open_read_only(source)?;
-        let nanos = fresh::now();
+        let nanos = now_nanos();
         let id = fork::new_id(source.format(), options, nanos)?;
         let mut options = options.clone();
         let cwd = match &*options.cwd {
@@ -174,8 +177,8 @@ impl Session {
         scope: &ForkScope,
         options: &CreateOptions,
     ) -> Result<(PathBuf, Forked)> {
-        let nanos = fresh::now();
-        let id = fork::new_id(self.format(), options, nanos)?;
+        let nanos = now_nanos();
+        let id = fork::new_id(self.format(), options)?;
         let name = place::of(self.format(), &id, "", nanos);
         // Without the folder for a working directory, which the source stands in already.
         let name = name.file_name().unwrap_or_default();
@@ -214,15 +217,15 @@ impl OpenOptions {
         let path = path.as_ref();
         let format = options.format.unwrap_or(Format::PiV4);
         check_format(format, options)?;
-        let nanos = fresh::now();
-        let id = fork::new_id(format, options, nanos)?;
+        let nanos = now_nanos();
+        let id = fork::new_id(format, options)?;
         let header = header(format, &id, nanos, options)?;
         let writing = self.clone().write(true);
         if format == Format::PiV3 {
             if path.symlink_metadata().is_ok() {
                 return Err(exists(path));
             }
-            return Session::create_pending(path, header.bytes(), writing);
+            return Session::create_pending(path, header.bytes(), writing, Box::new(|| Ok(None)));
         }
         publish::<_, _, Error>(path, |out| out.put(header.bytes()), || Ok(()))?;
         writing.open(path)
