@@ -227,7 +227,8 @@ pub struct Overview {
 /// Which entry a snapshot or a path ends at.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum At<'a> {
-    /// Where the conversation stands: `main`'s leaf (pi v4), else the last entry in the file.
+    /// Where the conversation stands: `main`'s leaf (pi v4), else the last entry in the file; in
+    /// a session that is open for writing where its one lane was put.
     #[default]
     Current,
     /// The leaf of a lane (pi v4 only).

@@ -2,7 +2,7 @@
 //! reader and the naive replay make of it.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use leaflog::naive::Replay;
@@ -29,7 +29,7 @@ const V4: &str = "{\"kind\":\"header\",\"version\":4,\"id\":\"s4\",\"createdAt\"
 const V3: &str = "{\"type\":\"session\",\"version\":3,\"id\":\"s3\",\"timestamp\":\"2026-07-14T09:00:00.000Z\",\"cwd\":\"/w\"}\n";
 const CODEBOT: &str = "{\"kind\":\"header\",\"id\":\"h0\",\"timestamp\":\"2026-07-14T09:00:00Z\",\"data\":{\"version\":3,\"session_id\":\"a1b2c3d4\",\"cwd\":\"/w\",\"created\":\"2026-07-14T09:00:00Z\"}}\n";
 
-fn writer(path: &PathBuf) -> Session {
+fn writer(path: &Path) -> Session {
     OpenOptions::new().write(true).open(path).expect("opens")
 }
 
@@ -48,7 +48,7 @@ fn codebot_user(text: &str) -> NewEntry {
 }
 
 /// What the reference rules make of the file is what the session answers.
-fn agrees_with_the_replay(session: &Session, path: &PathBuf) {
+fn agrees_with_the_replay(session: &Session, path: &Path) {
     let replay = Replay::open(path, leaflog::naive::ReadOptions::default()).expect("replays");
     let expected = replay.snapshot(At::Current, false);
     let found = session.snapshot(At::Current);
@@ -416,10 +416,13 @@ fn a_torn_tail_is_kept_beside_and_cut_at_the_first_write() {
     agrees_with_the_replay(&session, &path);
 }
 
+/// What another program does to a log.
+type Breakage = fn(&Path);
+
 #[test]
 fn a_log_that_is_no_longer_what_it_was_is_not_written_to() {
     let folder = Folder::new();
-    let broken: [(&str, fn(&PathBuf), Code); 5] = [
+    let broken: [(&str, Breakage, Code); 5] = [
         (
             "removed",
             |path| fs::remove_file(path).expect("removed"),

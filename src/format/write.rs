@@ -2,7 +2,6 @@
 //! the check that a line is one before it is written. Knows no files and no other lines.
 
 use std::borrow::Cow;
-use std::io::Write;
 
 use super::time::{format_nanos, format_time};
 use super::{Kind, Meaning, Mutation, interpret, text_of};
@@ -276,7 +275,7 @@ impl Line {
 
     fn number(&mut self, number: u64) {
         // Writing to a vector does not fail.
-        let _ = write!(self.bytes, "{number}");
+        let _ = serde_json::to_writer(&mut self.bytes, &number);
     }
 
     fn numbered(&mut self, envelope: &Envelope<'_>) {

@@ -31,6 +31,9 @@ pub(crate) struct How<'p> {
     /// Read files without a header by the shape of their entries.
     pub(crate) salvage: bool,
     pub(crate) progress: Option<Progress<'p>>,
+    /// What is new was written by this process, which saw to it that no id comes again. It is read
+    /// by one thread, since the other one writes.
+    pub(crate) own: bool,
 }
 
 /// A freshly made index.
@@ -90,7 +93,7 @@ fn grow(log: &LogFile, index: Option<&Index>, how: How<'_>) -> Answer<Option<Bui
             lines,
         }));
     }
-    let whole = match finish(scanned, log, index, 0, seed) {
+    let whole = match finish(scanned, log, index, 0, seed, how.own) {
         Ok(whole) => whole,
         Err(Stop::Conflict) => return Ok(None),
         Err(Stop::Trouble(trouble)) => return Err(trouble),
@@ -109,7 +112,7 @@ fn grow(log: &LogFile, index: Option<&Index>, how: How<'_>) -> Answer<Option<Bui
         }));
     }
     let tail = scan(log, Some(&whole), Until::End, how)?;
-    match finish(tail, log, Some(&whole), TAIL, seed) {
+    match finish(tail, log, Some(&whole), TAIL, seed, false) {
         Ok(index) => Ok(Some(Built {
             index,
             whole: count,
@@ -131,7 +134,7 @@ fn grow(log: &LogFile, index: Option<&Index>, how: How<'_>) -> Answer<Option<Bui
 /// Indexes a log with its unfinished last line as one.
 fn jointly(log: &LogFile, how: How<'_>, seed: u64) -> Answer<Index> {
     let scanned = scan(log, None, Until::End, how)?;
-    finish(scanned, log, None, TAIL, seed).map_err(|stop| match stop {
+    finish(scanned, log, None, TAIL, seed, false).map_err(|stop| match stop {
         Stop::Conflict => Trouble::Index,
         Stop::Trouble(trouble) => trouble,
     })
@@ -144,6 +147,7 @@ fn finish(
     old: Option<&Index>,
     flags: u32,
     seed: u64,
+    own: bool,
 ) -> std::result::Result<Index, Stop> {
     let Scanned {
         draft,
@@ -165,7 +169,7 @@ fn finish(
     if len64(draft.slots()) + u64::from(draft.base) >= u64::from(NONE) {
         return Err(Stop::Trouble(Trouble::Log(too_many(log))));
     }
-    let before = old.map(|index| Before { index, log });
+    let before = old.map(|index| Before { index, log, own });
     let mut links = link(&mut draft, before, seed)?;
     draft.finish_summary();
     let reports = std::mem::take(&mut draft.reports);

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use xxhash_rust::xxh3::xxh3_128;
 
-use crate::log::Identity;
+use crate::log::{Identity, make_folder, private};
 
 /// Replaces a sidecar: a new file in the same folder, then a rename. Who has the old one mapped
 /// keeps it. Not flushed to the disk: a torn one is noticed and rebuilt.
@@ -17,7 +17,7 @@ pub(super) fn write_whole(path: &Path, frames: &[u8]) -> io::Result<()> {
         .parent()
         .filter(|folder| !folder.as_os_str().is_empty())
         .unwrap_or(Path::new("."));
-    make_folder(folder)?;
+    make_folder(folder).map_err(|_| io::ErrorKind::NotFound)?;
     let name = path.file_name().ok_or(io::ErrorKind::InvalidInput)?;
     let (mut file, temporary) = temporary_file(folder, name)?;
     let result = file
@@ -61,22 +61,7 @@ fn temporary_file(folder: &Path, name: &std::ffi::OsStr) -> io::Result<(File, Pa
 }
 
 fn private_file(path: &Path) -> io::Result<File> {
-    let mut options = OpenOptions::new();
-    options.write(true).create_new(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.open(path)
-}
-
-fn make_folder(folder: &Path) -> io::Result<()> {
-    if folder.is_dir() {
-        return Ok(());
-    }
-    let mut builder = std::fs::DirBuilder::new();
-    builder.recursive(true);
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(folder)
+    private(OpenOptions::new().write(true).create_new(true)).open(path)
 }
 
 /// Adds frames at the end of a sidecar that still is as it was loaded. Nobody's mapping changes:

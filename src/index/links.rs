@@ -16,6 +16,8 @@ use crate::model::{Format, ReportCode};
 pub(super) struct Before<'i> {
     pub(super) index: &'i Index,
     pub(super) log: &'i LogFile,
+    /// No new id is an old one.
+    pub(super) own: bool,
 }
 
 /// Why an extension could not be made.
@@ -137,13 +139,13 @@ impl Linker<'_, '_> {
         for number in 0..slots {
             let hash = self.hashes.get(number).copied().unwrap_or(0);
             if let Some(before) = self.before {
-                let id = self.draft.ids.text(number);
-                if before.index.is_wanted(hash)?
-                    || before
+                let is_old = || {
+                    let id = self.draft.ids.text(number);
+                    before
                         .index
-                        .slot_of_hash(before.log, &id, self.class(number), hash)?
-                        .is_some()
-                {
+                        .slot_of_hash(before.log, &id, self.class(number), hash)
+                };
+                if before.index.is_wanted(hash)? || (!before.own && is_old()?.is_some()) {
                     return Err(Stop::Conflict);
                 }
             }
@@ -154,7 +156,8 @@ impl Linker<'_, '_> {
                 let entry = self.class(number) == Class::Entry;
                 self.links.irregular |= entry;
                 self.draft.set_flag(earlier, Flags::OVERRIDDEN);
-            } else if self.draft.format.has_lanes() {
+            } else if self.draft.format.has_lanes() && self.before.is_none_or(|before| !before.own)
+            {
                 again = self.other_class_has(number, &mut cross)?;
             }
             if again {

@@ -105,6 +105,7 @@ pub(super) fn scan(
         turned: Condvar::new(),
     };
     let two = log.len() - from >= WORTH_A_THREAD
+        && !how.own
         && std::thread::available_parallelism().is_ok_and(|n| n.get() > 1);
     if two {
         std::thread::scope(|scope| {

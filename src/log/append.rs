@@ -6,9 +6,9 @@ use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use super::Identity;
 use super::file::refuse_irregular;
 use super::lock::lock;
+use super::{Identity, private};
 use crate::error::{Code, Error, Result};
 
 /// What a log is written through. Tests put one in between that fails.
@@ -19,6 +19,8 @@ pub(crate) trait Device: Send {
     fn cut(&mut self, len: u64) -> io::Result<()>;
     /// What was written is on the disk.
     fn sync(&mut self) -> io::Result<()>;
+    /// Gives the writer's lock back.
+    fn unlock(&mut self) -> io::Result<()>;
 }
 
 impl Device for File {
@@ -33,6 +35,10 @@ impl Device for File {
     fn sync(&mut self) -> io::Result<()> {
         self.sync_data()
     }
+
+    fn unlock(&mut self) -> io::Result<()> {
+        Self::unlock(self)
+    }
 }
 
 /// Appends that come faster than this one after the other are taken for a run in which nobody in
@@ -42,7 +48,7 @@ const RUN: Duration = Duration::from_micros(4);
 const LOOK: Duration = Duration::from_millis(1);
 
 /// A log that is open for appending.
-pub(crate) struct Appender<D = File> {
+pub(crate) struct Appender<D: Device = File> {
     device: D,
     path: PathBuf,
     identity: Identity,
@@ -90,12 +96,13 @@ impl Appender<File> {
             }
         }
     }
+}
 
-    /// Gives the writer's lock back.
-    pub(crate) fn unlock(&self) -> Result<()> {
-        self.device
-            .unlock()
-            .map_err(|e| Error::io("unlock it", &self.path, e))
+impl<D: Device> Drop for Appender<D> {
+    fn drop(&mut self) {
+        // Closing the file is not enough: a process that is being started by another thread has it
+        // open for a moment, and with it the lock.
+        let _ = self.device.unlock();
     }
 }
 
@@ -169,6 +176,13 @@ impl<D: Device> Appender<D> {
         self.device
             .sync()
             .map_err(|e| Error::io("flush it to the disk", &self.path, e))
+    }
+
+    /// Gives the writer's lock back.
+    pub(crate) fn unlock(&mut self) -> Result<()> {
+        self.device
+            .unlock()
+            .map_err(|e| Error::io("unlock it", &self.path, e))
     }
 
     fn sync_or_cut(&mut self, start: u64) -> Result<()> {
@@ -261,9 +275,7 @@ fn keep_beside(path: &Path, start: u64, end: u64) -> Result<()> {
         }
         let beside = PathBuf::from(name);
         let mut options = OpenOptions::new();
-        options.write(true).create_new(true);
-        #[cfg(unix)]
-        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        let options = private(options.write(true).create_new(true));
         let failed = |e| Error::io("keep the log's torn last line in it", &beside, e);
         match options.open(&beside) {
             Ok(mut file) => {

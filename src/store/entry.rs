@@ -4,10 +4,12 @@ use std::borrow::Cow;
 
 use serde::de::DeserializeOwned;
 
+use crate::contract::LogItem;
 use crate::error::{Code, Error, Result};
-use crate::format::{Mutation, Sequence, entry_time, interpret, kind_key, name_of, parent_key};
+use crate::format::{Fact, Mutation, entry_time, interpret, kind_key, name_of, parent_key};
 use crate::index::{Answer, Class, Flags, Slot, Trouble, class_of};
 use crate::json::{Document, Grammar, Json, lossy, pretty};
+use crate::model::Format;
 use crate::snapshot::Source;
 
 /// Payloads nested deeper than this are not decoded.
@@ -49,7 +51,7 @@ impl Entry {
         let is_record = class_of(index.kind(slot)?) == Class::Record;
         let parent = if is_record {
             text("runId")
-        } else if index.format == crate::Format::PiV1 {
+        } else if index.format == Format::PiV1 {
             index
                 .parent(slot)?
                 .map(|parent| index.id(source.log, parent))
@@ -101,36 +103,19 @@ impl Entry {
         }))
     }
 
-    /// What the object of a line says that a store has just written or keeps: pi v4 only.
-    pub(crate) fn of_line(object: &[u8]) -> Option<Self> {
-        let document = Grammar::parse(object).ok()?;
-        let meaning = interpret(crate::Format::PiV4, document.root(), false);
-        let seq = match meaning.sequence {
-            Sequence::Number(seq) => Some(seq),
-            _ => None,
-        };
-        let own = |text: Cow<'_, str>| text.into_owned();
-        match meaning.mutation? {
-            Mutation::Entry(entry) => Some(Self {
-                id: own(entry.id?),
-                parent: entry.parent.map(own),
-                kind: own(entry.kind_name),
-                time: entry.time,
-                lane: entry.lane.map(own),
-                seq,
-                offset: None,
-                bytes: object.to_vec(),
-            }),
-            Mutation::Record(record) => Some(Self {
-                id: own(record.id),
-                parent: record.run.map(own),
-                kind: own(record.kind_name),
-                time: record.time,
-                lane: record.lane.map(own),
-                seq,
-                offset: None,
-                bytes: object.to_vec(),
-            }),
+    /// The entry or the record that the object of a line holds; for stores of one's own.
+    ///
+    /// ```
+    /// use leaflog::{Entry, Format};
+    ///
+    /// let line = br#"{"kind":"entry","lane":"main","type":"custom","id":"a","customType":"x","parentId":null,"seq":1,"timestamp":0}"#;
+    /// let entry = Entry::from_line(Format::PiV4, line, 1).unwrap();
+    /// assert_eq!((&*entry.id, &*entry.kind, entry.lane.as_deref()), ("a", "custom", Some("main")));
+    /// ```
+    #[must_use]
+    pub fn from_line(format: Format, object: &[u8], seq: u64) -> Option<Self> {
+        match LogItem::from_line(format, object, seq)? {
+            LogItem::Entry(entry) | LogItem::Record(entry) => Some(entry),
             _ => None,
         }
     }
@@ -173,6 +158,57 @@ impl Entry {
         // The limit was checked above; serde_json's own is lower.
         deserializer.disable_recursion_limit();
         T::deserialize(&mut deserializer).map_err(|error| bad(error.to_string()))
+    }
+}
+
+impl LogItem {
+    /// What the object of a line does to a session; for stores of one's own. Entries of pi v1
+    /// come without an id, which is up to their place.
+    #[must_use]
+    pub fn from_line(format: Format, object: &[u8], seq: u64) -> Option<Self> {
+        let document = Grammar::parse(object).ok()?;
+        let own = |text: Cow<'_, str>| text.into_owned();
+        Some(match interpret(format, document.root(), false).mutation? {
+            Mutation::Entry(entry) => Self::Entry(Entry {
+                id: entry.id.map(own).unwrap_or_default(),
+                parent: entry.parent.map(own),
+                kind: own(entry.kind_name),
+                time: entry.time,
+                lane: entry.lane.map(own),
+                seq: Some(seq),
+                offset: None,
+                bytes: object.to_vec(),
+            }),
+            Mutation::Record(record) => Self::Record(Entry {
+                id: own(record.id),
+                parent: record.run.map(own),
+                kind: own(record.kind_name),
+                time: record.time,
+                lane: record.lane.map(own),
+                seq: Some(seq),
+                offset: None,
+                bytes: object.to_vec(),
+            }),
+            Mutation::Lane { lane, leaf } => Self::Lane {
+                seq,
+                lane: own(lane),
+                leaf: leaf.map(own),
+            },
+            Mutation::Fact(Fact::Name(name)) => Self::Name { seq, name },
+            Mutation::Fact(Fact::Label { target, label }) => Self::Label {
+                seq,
+                target: own(target),
+                label: label.map(own),
+            },
+            Mutation::Fact(Fact::Other { name }) => Self::Other {
+                seq,
+                kind: format!("fact/{name}"),
+            },
+            Mutation::Other { kind } => Self::Other {
+                seq,
+                kind: own(kind),
+            },
+        })
     }
 }
 

@@ -220,14 +220,16 @@ fn entry(source: Source<'_>, slot: Slot, query: &EntryQuery) -> Answer<Option<En
     if class_of(index.kind(slot)?) != Class::Entry || !counts(source, slot)? {
         return Ok(None);
     }
-    let kind = query.kind.as_deref();
-    let custom = query.custom_type.is_some().then_some("custom");
-    for wanted in [kind, custom].into_iter().flatten() {
-        let is_custom_message = kind.is_none_or(|kind| kind == "custom_message")
-            && has_kind(source, slot, "custom_message")?;
-        if !has_kind(source, slot, wanted)? && !(wanted == "custom" && is_custom_message) {
-            return Ok(None);
-        }
+    if let Some(kind) = &query.kind
+        && !has_kind(source, slot, kind)?
+    {
+        return Ok(None);
+    }
+    if query.custom_type.is_some()
+        && !has_kind(source, slot, "custom")?
+        && !has_kind(source, slot, "custom_message")?
+    {
+        return Ok(None);
     }
     let entry = Entry::read(source, slot)?;
     let is_it = query.custom_type.as_ref().is_none_or(|custom| {

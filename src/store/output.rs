@@ -81,7 +81,7 @@ impl Output {
     }
 
     /// Gives the writer's lock back.
-    pub(super) fn unlock(&self) -> Result<()> {
+    pub(super) fn unlock(&mut self) -> Result<()> {
         match self {
             Self::File(log) => log.unlock(),
             Self::Pending { .. } => Ok(()),

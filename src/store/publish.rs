@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use crate::error::{Code, Error, Result};
+use crate::log::private;
 
 /// How much is collected before it goes to the system.
 const BUFFER: usize = 1 << 20;
@@ -74,7 +75,9 @@ pub(super) fn publish<T, G, E: From<Error>>(
     drop(draft);
     sync_folder(folder)?;
     drop(held);
-    drop(file);
+    // A process that is being started by another thread has the file open for a moment, and with it
+    // the lock: only giving it back lets the next one open the new file for writing.
+    let _ = file.unlock();
     Ok(written)
 }
 
@@ -103,10 +106,7 @@ impl Draft {
             );
             let path = folder.join(name);
             let mut options = File::options();
-            options.write(true).create_new(true);
-            #[cfg(unix)]
-            std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-            let file = match options.open(&path) {
+            let file = match private(options.write(true).create_new(true)).open(&path) {
                 Ok(file) => file,
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => continue,
                 Err(error) => return Err(Error::io("write a file in it", folder, error)),
@@ -148,17 +148,6 @@ pub(super) fn folder_of(path: &Path) -> &Path {
         Some(folder) if !folder.as_os_str().is_empty() => folder,
         _ => Path::new("."),
     }
-}
-
-/// Makes a folder and those above it, for the user alone.
-pub(super) fn make_folder(folder: &Path) -> Result<()> {
-    let mut builder = fs::DirBuilder::new();
-    builder.recursive(true);
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder
-        .create(folder)
-        .map_err(|e| Error::io("make the folder", folder, e))
 }
 
 /// Puts the names in a folder on the disk.

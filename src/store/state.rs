@@ -40,6 +40,7 @@ pub(super) fn how<'p>(
     How {
         salvage: options.salvage,
         progress,
+        own: false,
     }
 }
 
@@ -64,7 +65,12 @@ impl State {
         let known = whole.last().and_then(|last| last.summary().ok());
         if let Some(summary) = known {
             let index = Index::new(self.index.format, whole.to_vec(), summary);
-            match extend(&log, &index, how(options, None)) {
+            let how = How {
+                // An unfinished last line was somebody else's.
+                own: self.whole == self.index.segments.len(),
+                ..how(options, None)
+            };
+            match extend(&log, &index, how) {
                 Ok(Some(built)) => {
                     let built = built.merged();
                     return Ok(Self {
@@ -85,6 +91,21 @@ impl State {
         Ok(Self {
             disk: self.disk.clone(),
             ..Self::built(log, options, "new lines changed what others mean")?
+        })
+    }
+
+    /// The same state with the conversation standing on another entry, which no line says.
+    pub(super) fn standing_on(&self, leaf: Option<&str>, options: &OpenOptions) -> Result<Self> {
+        let mut index = self.index.clone();
+        let mut summary = (*index.summary).clone();
+        summary.last_entry = leaf.map(str::to_owned);
+        index.summary = std::sync::Arc::new(summary);
+        Ok(Self {
+            log: self.log.again(options.reading)?,
+            index,
+            whole: self.whole,
+            status: self.status.clone(),
+            disk: self.disk.clone(),
         })
     }
 
@@ -116,7 +137,7 @@ impl State {
             None => sidecar.write(&index, &self.log)?,
         };
         let mut state = Self {
-            log: self.log.grown(self.log.len(), options.reading).ok()?,
+            log: self.log.again(options.reading).ok()?,
             index: self.index.clone(),
             whole: self.whole,
             status: IndexStatus {

@@ -7,7 +7,6 @@ use crate::contract::{
     SessionStorage, check_limit,
 };
 use crate::error::Result;
-use crate::format::{Fact, Mutation as Meant, interpret};
 use crate::json::{Document, Grammar, Json, lossy};
 use crate::model::{At, Format, Snapshot, Stats};
 
@@ -166,7 +165,11 @@ impl SessionStorage for Session {
     }
 
     fn snapshot(&self, at: At<'_>) -> Result<Snapshot> {
-        Session::snapshot(self, at)
+        match at {
+            // The one lane of a format without lanes.
+            At::Lane("main") if !self.format().has_lanes() => Session::snapshot(self, At::Current),
+            at => Session::snapshot(self, at),
+        }
     }
 
     fn sync(&self) -> Result<()> {
@@ -234,50 +237,11 @@ impl Session {
 
     /// A kept line as an item of the log.
     fn item(&self, mutation: Mutation) -> Option<LogItem> {
-        let format = self.format();
-        let document = Grammar::parse(&mutation.bytes).ok()?;
-        let meaning = interpret(format, document.root(), false);
-        let seq = mutation.seq;
-        Some(match meaning.mutation? {
-            Meant::Entry(entry) => LogItem::Entry(Entry {
-                id: mutation.id.clone().unwrap_or_default(),
-                parent: entry.parent.map(std::borrow::Cow::into_owned),
-                kind: entry.kind_name.into_owned(),
-                time: entry.time,
-                lane: entry.lane.map(std::borrow::Cow::into_owned),
-                seq: Some(seq),
-                offset: Some(mutation.offset),
-                bytes: mutation.bytes.clone(),
-            }),
-            Meant::Record(record) => LogItem::Record(Entry {
-                id: record.id.into_owned(),
-                parent: record.run.map(std::borrow::Cow::into_owned),
-                kind: record.kind_name.into_owned(),
-                time: record.time,
-                lane: record.lane.map(std::borrow::Cow::into_owned),
-                seq: Some(seq),
-                offset: Some(mutation.offset),
-                bytes: mutation.bytes.clone(),
-            }),
-            Meant::Lane { lane, leaf } => LogItem::Lane {
-                seq,
-                lane: lane.into_owned(),
-                leaf: leaf.map(std::borrow::Cow::into_owned),
-            },
-            Meant::Fact(Fact::Name(name)) => LogItem::Name { seq, name },
-            Meant::Fact(Fact::Label { target, label }) => LogItem::Label {
-                seq,
-                target: target.into_owned(),
-                label: label.map(std::borrow::Cow::into_owned),
-            },
-            Meant::Fact(Fact::Other { name }) => LogItem::Other {
-                seq,
-                kind: format!("fact/{name}"),
-            },
-            Meant::Other { kind } => LogItem::Other {
-                seq,
-                kind: kind.into_owned(),
-            },
-        })
+        let mut item = LogItem::from_line(self.format(), &mutation.bytes, mutation.seq)?;
+        if let LogItem::Entry(entry) | LogItem::Record(entry) = &mut item {
+            entry.id = mutation.id.unwrap_or_default();
+            entry.offset = Some(mutation.offset);
+        }
+        Some(item)
     }
 }

@@ -57,26 +57,46 @@ struct Pen {
 }
 
 /// The ids that were written and are not indexed yet, as hashes: whoever finds one here asks the
-/// index once it has caught up.
+/// index once it has caught up. A set is only made of them when somebody looks.
 #[derive(Default)]
 struct Recent {
     hasher: RandomState,
-    new: AHashSet<u64>,
-    /// Those that the index is about to take in.
-    leaving: AHashSet<u64>,
-    /// The length of the log up to which the leaving ones stand.
+    list: Vec<u64>,
+    /// Those of the list up to `in_set`, and those that the index is about to take in.
+    set: AHashSet<u64>,
+    in_set: usize,
+    /// The index is about to take in so many of the list.
+    leaving: usize,
+    /// The length of the log up to which those stand.
     leaving_to: u64,
 }
 
 impl Recent {
     fn add(&mut self, id: &str) {
-        let hash = self.hasher.hash_one(id);
-        self.new.insert(hash);
+        self.list.push(self.hasher.hash_one(id));
     }
 
-    fn may_have(&self, id: &str) -> bool {
-        let hash = self.hasher.hash_one(id);
-        self.new.contains(&hash) || self.leaving.contains(&hash)
+    fn may_have(&mut self, id: &str) -> bool {
+        let new = self.list.get(self.in_set..).unwrap_or_default();
+        self.set.extend(new);
+        self.in_set = self.list.len();
+        self.set.contains(&self.hasher.hash_one(id))
+    }
+
+    /// The index takes in all that there are, up to a length of the log.
+    fn leave(&mut self, log_len: u64) {
+        self.leaving = self.list.len();
+        self.leaving_to = log_len;
+    }
+
+    /// Forgets those that the index has taken in, if it has come so far.
+    fn left(&mut self, indexed: u64) {
+        if indexed >= self.leaving_to {
+            self.list.drain(..self.leaving.min(self.list.len()));
+            self.leaving = 0;
+            self.set = AHashSet::new();
+            self.in_set = 0;
+        }
     }
 }
 
@@ -306,9 +326,7 @@ impl Inner {
         let target = {
             let mut pen = writer.pen.lock();
             let len = pen.log.len();
-            let new = std::mem::take(&mut pen.recent.new);
-            pen.recent.leaving.extend(new);
-            pen.recent.leaving_to = len;
+            pen.recent.leave(len);
             pen.unindexed = 0;
             pen.indexed = len;
             if let Some(state) = pen.log.pending_state(&self.options) {
@@ -319,9 +337,8 @@ impl Inner {
         };
         self.grow_to(target)?;
         let mut pen = writer.pen.lock();
-        if self.state().log.len() >= pen.recent.leaving_to {
-            pen.recent.leaving = AHashSet::new();
-        }
+        let indexed = self.state().log.len();
+        pen.recent.left(indexed);
         Ok(())
     }
 
@@ -479,6 +496,11 @@ impl Inner {
                 // Nothing in the file says where the leaf is; the next entry will.
                 let to = to.or((pen.format == Format::CodebotV3).then_some("h0"));
                 pen.head.stand_on(name, to);
+                // Answers stand there too, until the next entry.
+                self.settle(pen)?;
+                let _turn = self.renewing.lock();
+                let state = self.state().standing_on(to, &self.options)?;
+                *self.state.write() = Arc::new(state);
                 return Ok(());
             }
             lane_line(&mut pen.line, pen.head.next(), name, to);
@@ -541,13 +563,7 @@ impl Inner {
     /// Whether an entry or a record has an id.
     fn has(&self, pen: &mut Pen, id: &str, classes: &[Class]) -> Result<bool> {
         if pen.recent.may_have(id) {
-            match pen.log.pending_state(&self.options) {
-                Some(state) => {
-                    let _turn = self.renewing.lock();
-                    *self.state.write() = Arc::new(state?);
-                }
-                None => self.grow_to(pen.log.len())?,
-            }
+            self.settle(pen)?;
         }
         self.ask(|source| {
             for &class in classes {
@@ -557,6 +573,18 @@ impl Inner {
             }
             Ok(false)
         })
+    }
+
+    /// Has the index take in all that was written, with the pen in hand.
+    fn settle(&self, pen: &Pen) -> Result<()> {
+        match pen.log.pending_state(&self.options) {
+            Some(state) => {
+                let _turn = self.renewing.lock();
+                *self.state.write() = Arc::new(state?);
+                Ok(())
+            }
+            None => self.grow_to(pen.log.len()),
+        }
     }
 
     fn unused_hex_id(&self, pen: &mut Pen) -> Result<String> {

@@ -373,7 +373,23 @@ impl SessionStorage for ModelSession {
     fn snapshot(&self, at: At<'_>) -> Result<Snapshot> {
         let mut held = self.read()?;
         let stored = held.stored()?;
-        stored.replay()?.snapshot(at, false)
+        if can(stored).lanes || !matches!(at, At::Current | At::Lane("main")) {
+            return stored.replay()?.snapshot(at, false);
+        }
+        // The one lane stands where this session put it; a reader sees what is written.
+        let leaf = if self.read_only {
+            stored.last()
+        } else {
+            stored.leaf.clone()
+        };
+        match leaf {
+            Some(leaf) => stored.replay()?.snapshot(At::Leaf(&leaf), false),
+            None => {
+                let name = stored.replay()?.snapshot(At::Current, false)?.name;
+                let empty = stored.header_alone()?.snapshot(At::Current, false)?;
+                Ok(Snapshot { name, ..empty })
+            }
+        }
     }
 
     fn sync(&self) -> Result<()> {

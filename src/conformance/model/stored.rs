@@ -84,6 +84,13 @@ impl Stored {
         self.replay.as_ref().ok_or_else(none)
     }
 
+    /// The log as it was before its first entry.
+    pub(super) fn header_alone(&self) -> Result<Replay> {
+        let end = self.log.find('\n').map_or(self.log.len(), |end| end + 1);
+        let header = self.log.get(..end).unwrap_or_default();
+        Replay::from_bytes(header.as_bytes(), ReadOptions::default())
+    }
+
     /// Facts, totals, lanes and open operations, by the naive replay.
     pub(super) fn overview(&mut self) -> Result<&Overview> {
         if self.overview.is_none() {

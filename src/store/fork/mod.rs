@@ -109,7 +109,7 @@ fn to_file(
     salvage: bool,
 ) -> Result<Forked> {
     let nanos = now_nanos();
-    let id = new_id(source.format(), options, nanos)?;
+    let id = new_id(source.format(), options)?;
     let wanted = Wanted {
         scope,
         options,
@@ -121,7 +121,7 @@ fn to_file(
 }
 
 /// The id that is asked for, or a new one of the format's kind.
-pub(super) fn new_id(format: Format, options: &CreateOptions, nanos: u64) -> Result<String> {
+pub(super) fn new_id(format: Format, options: &CreateOptions) -> Result<String> {
     match &options.id {
         Some(id) => super::rules::check_session_id(id).map(|()| id.clone()),
         None if format == Format::CodebotV3 => Ok(hex_id()),

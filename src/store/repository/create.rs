@@ -9,10 +9,10 @@ use crate::contract::{CreateOptions, ForkScope};
 use crate::error::{Code, Error, Result};
 use crate::format::{Line, header_line, now_nanos};
 use crate::index::Sidecar;
-use crate::log::{LogFile, Reading};
+use crate::log::{LogFile, Reading, make_folder, private};
 use crate::model::Format;
 use crate::store::fork::{self, Wanted};
-use crate::store::publish::{exists, folder_of, make_folder, publish, sync_folder};
+use crate::store::publish::{exists, folder_of, publish, sync_folder};
 use crate::store::rules::{cannot_hold, check_session_id};
 use crate::store::{Forked, OpenOptions, Session};
 
@@ -69,7 +69,7 @@ impl Repository {
     ) -> Result<Session> {
         let source = self.open_read_only(source)?;
         let nanos = now_nanos();
-        let id = fork::new_id(source.format(), options, nanos)?;
+        let id = fork::new_id(source.format(), options)?;
         let mut options = options.clone();
         let cwd = match &*options.cwd {
             // Where a session without one belongs is up to its own header, which is kept.
@@ -269,10 +269,10 @@ fn turn(folder: &Path) -> Option<File> {
         return Some(file);
     }
     let mut options = File::options();
-    options.write(true).create(true).truncate(false);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.open(folder.join(LOCK_FILE)).ok().and_then(locked)
+    private(options.write(true).create(true).truncate(false))
+        .open(folder.join(LOCK_FILE))
+        .ok()
+        .and_then(locked)
 }
 
 /// Removes a log, then what belongs to it: who is interrupted between leaves what the next build of

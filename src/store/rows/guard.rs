@@ -2,11 +2,12 @@
 //! database, locked as long as the writer is there. A process that ends, however it ends, gives its
 //! locks back at once; the files that it leaves behind mean nothing.
 
-use std::fs::{DirBuilder, File, OpenOptions, TryLockError};
+use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{Read, Seek, Write};
 use std::path::{Path, PathBuf};
 
 use crate::error::{Code, Error, Result};
+use crate::log::{make_folder, private};
 
 /// The locks of a database: a folder beside it.
 #[derive(Debug)]
@@ -17,7 +18,15 @@ pub(super) struct Locks {
 /// A lock, given back when it is dropped.
 #[derive(Debug)]
 pub(super) struct Guard {
-    _file: File,
+    file: File,
+}
+
+impl Drop for Guard {
+    fn drop(&mut self) {
+        // Closing the file is not enough: a process that is being started by another thread has it
+        // open for a moment, and with it the lock.
+        let _ = self.file.unlock();
+    }
 }
 
 impl Locks {
@@ -43,7 +52,7 @@ impl Locks {
         let _ = file
             .set_len(0)
             .and_then(|()| write!(file, "{}", std::process::id()));
-        Ok(Guard { _file: file })
+        Ok(Guard { file })
     }
 
     /// Waits for the lock under which the database is made.
@@ -51,7 +60,7 @@ impl Locks {
         let path = self.folder.join("make");
         let file = self.file(&path)?;
         file.lock().map_err(|e| Error::io("lock it", &path, e))?;
-        Ok(Guard { _file: file })
+        Ok(Guard { file })
     }
 
     /// Removes the file of a session that is gone. Numbers are never given twice, so whoever still
@@ -91,31 +100,4 @@ fn locked(id: &str, file: &mut File) -> Error {
             "the session `{id}` is open for writing in {holder}; close it there, or open it for reading"
         ),
     )
-}
-
-/// Makes a folder that only its owner may enter, and those above it, where they are missing.
-pub(super) fn make_folder(folder: &Path) -> Result<()> {
-    if folder.as_os_str().is_empty() || folder.is_dir() {
-        return Ok(());
-    }
-    let mut builder = DirBuilder::new();
-    builder.recursive(true);
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::DirBuilderExt;
-        builder.mode(0o700);
-    }
-    builder
-        .create(folder)
-        .map_err(|e| Error::io("make the folder", folder, e))
-}
-
-/// Lets only the owner read a file that is made.
-pub(super) fn private(options: &mut OpenOptions) -> &mut OpenOptions {
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::OpenOptionsExt;
-        options.mode(0o600);
-    }
-    options
 }

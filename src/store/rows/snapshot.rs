@@ -129,6 +129,7 @@ fn add(log: &mut Vec<u8>, object: &[u8]) {
 
 fn read(log: LogFile, leaf: Option<&str>) -> Result<Snapshot> {
     let how = How {
+        own: false,
         salvage: false,
         progress: None,
     };

@@ -11,13 +11,14 @@ use parking_lot::Mutex;
 use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{ErrorCode, OpenFlags, Row as Answer, ToSql, params_from_iter};
 
-use super::guard::{Locks, make_folder, private};
+use super::guard::Locks;
 use super::repository::{self, existing_session, unknown_session};
 use super::sql::{Columns, Connection, SqlRows, Value, add_session, remove_session, sessions};
 use super::tables::{TABLES, VERSION};
 use super::{NewSession, Place};
 use crate::contract::{CreateOptions, ForkScope, Metadata, SessionRepository, SessionStorage};
 use crate::error::{Code, Error, Result};
+use crate::log::{make_folder, private};
 use crate::store::{Durability, Listing, SessionInfo};
 
 /// How long a write waits for those of other processes.
