@@ -428,7 +428,6 @@ fn exit_codes_tell_done_failed_and_wrong_usage_apart() {
         &["index"],
         &["info", &file, "--frob"],
         &["gen", "x"],
-        &["gen", "-", "--entries", "1", "--json"],
         &["demo", "--entries", "0"],
         &["completions", "tcsh"],
     ] {
