@@ -6,14 +6,15 @@ use std::path::PathBuf;
 use clap::{Args, ColorChoice, Parser, Subcommand};
 
 use super::{
-    completions, demo, generate, index, info, log, ls, man, path, show, snapshot, tree, verify,
+    append, branch, completions, convert, demo, fork, generate, index, info, log, ls, man, path,
+    show, snapshot, tree, verify,
 };
 
 /// An indexed store for the sessions of AI coding agents.
 ///
 /// A session is a JSON Lines file that only grows; leaflog reads the formats of codebot (version 3)
 /// and pi (versions 1 to 4). The file stays the truth; a sidecar index beside it, FILE.idx, makes
-/// resuming a long session fast. No command ever changes a log.
+/// resuming a long session fast. Only `append` and `branch` write to a log, and only at its end.
 #[derive(Debug, Parser)]
 #[command(
     name = "leaflog",
@@ -43,6 +44,10 @@ pub(crate) enum Command {
     Log(log::Log),
     Tree(tree::Tree),
     Ls(ls::Ls),
+    Append(append::Append),
+    Branch(branch::Branch),
+    Fork(fork::Fork),
+    Convert(convert::Convert),
     Verify(verify::Verify),
     Completions(completions::Completions),
     Man(man::Man),
@@ -62,6 +67,10 @@ impl Command {
             Self::Log(log) => log.opening.common.json,
             Self::Tree(tree) => tree.opening.common.json,
             Self::Ls(ls) => ls.opening.common.json,
+            Self::Append(append) => append.opening.common.json,
+            Self::Branch(branch) => branch.opening.common.json,
+            Self::Fork(fork) => fork.opening.common.json,
+            Self::Convert(convert) => convert.opening.common.json,
             Self::Verify(verify) => verify.opening.common.json,
             Self::Completions(_) | Self::Man(_) => false,
         }
@@ -79,7 +88,7 @@ pub(crate) struct Common {
     #[arg(long)]
     pub(crate) strict: bool,
     /// Print JSON, and nothing else, on standard output; a failure prints
-    /// {"error": {code, message, path, line, offset}}
+    /// {"error": {code, message, path, line, offset}}, wrong usage with the code `usage`
     #[arg(long)]
     pub(crate) json: bool,
 }

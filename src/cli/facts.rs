@@ -4,10 +4,9 @@
 use std::io::{self, Write};
 use std::path::Path;
 
-use leaflog::Overview;
+use leaflog::{IndexStatus, Overview};
 
 use super::failure::Failure;
-use super::info::IndexObject;
 use super::out::{CYAN, DIM, Out, YELLOW};
 use super::text::{clean, count, counted, signed, size, time};
 use super::verify::{more, report_line};
@@ -21,7 +20,7 @@ const MOST_REPORTS: usize = 10;
 pub(crate) fn print(
     file: &Path,
     overview: &Overview,
-    index: &IndexObject,
+    index: &IndexStatus,
     branches: Option<u64>,
     out: &mut Out,
 ) -> Result<(), Failure> {
@@ -42,6 +41,9 @@ pub(crate) fn print(
         text.push_str(&format!(" ({})", size(index.bytes)));
     }
     line("index", &text, out)?;
+    if let Some(path) = &index.path {
+        line("sidecar", &path.display().to_string(), out)?;
+    }
     if overview.report_count == 0 {
         return Ok(line("damage", "none", out)?);
     }

@@ -52,7 +52,7 @@ pub(crate) struct Generate {
 
 /// The formats by the names that the program prints.
 #[derive(Clone, Copy, Debug, ValueEnum)]
-enum FormatName {
+pub(crate) enum FormatName {
     #[value(name = "codebot-v3")]
     CodebotV3,
     #[value(name = "pi-v1")]

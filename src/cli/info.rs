@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use clap::Args;
-use leaflog::{Format, IndexState, Overview, Report, Stats};
+use leaflog::{Format, IndexState, IndexStatus, Overview, Report, Stats};
 use serde::ser::{Serialize, Serializer};
 
 use super::Exit;
@@ -17,8 +17,9 @@ use super::out::Out;
 
 /// Print what a session looks like: header, lanes, labels, totals, branches, index, damage
 ///
-/// For people the first 10 reports of damaged lines are listed, with --json the first 100; all are
-/// counted. Times are UTC, in JSON as RFC 3339; sizes are bytes. With --json {format, session_id,
+/// For people the place of the sidecar and the first 10 reports of damaged lines are shown, with
+/// --json the first 100 reports; all are counted. Times are UTC, in JSON as RFC 3339; sizes are
+/// bytes. With --json {format, session_id,
 /// cwd, created, parent, name, leaf, lanes, labels, open_operations, stats, entries, records, lines,
 /// bytes, index: {state, reason, bytes}, reports: [{line, offset, code, skipped, detail}],
 /// report_count}.
@@ -36,9 +37,9 @@ impl Info {
     pub(crate) fn run(self, out: &mut Out) -> Result<Exit, Failure> {
         let source = self.opening.source(&self.file, self.salvage.salvage)?;
         let overview = source.overview()?;
-        let index = IndexObject::of(&source);
+        let index = source.index();
         if out.json() {
-            out.object(&Object::of(&overview, index))?;
+            out.object(&Object::of(&overview, &index))?;
         } else {
             facts::print(&self.file, &overview, &index, branches(&source)?, out)?;
         }
@@ -56,21 +57,10 @@ fn branches(source: &Source) -> leaflog::Result<Option<u64>> {
 
 /// What was done with the index.
 #[derive(serde::Serialize)]
-pub(crate) struct IndexObject {
-    pub(crate) state: IndexState,
-    pub(crate) reason: Option<String>,
-    pub(crate) bytes: u64,
-}
-
-impl IndexObject {
-    fn of(source: &Source) -> Self {
-        let (state, reason, bytes) = source.index();
-        Self {
-            state,
-            reason,
-            bytes,
-        }
-    }
+struct IndexObject<'a> {
+    state: IndexState,
+    reason: Option<&'a str>,
+    bytes: u64,
 }
 
 /// An overview as JSON.
@@ -91,13 +81,13 @@ struct Object<'a> {
     records: u64,
     lines: u64,
     bytes: u64,
-    index: IndexObject,
+    index: IndexObject<'a>,
     reports: &'a [Report],
     report_count: u64,
 }
 
 impl<'a> Object<'a> {
-    fn of(overview: &'a Overview, index: IndexObject) -> Self {
+    fn of(overview: &'a Overview, index: &'a IndexStatus) -> Self {
         Self {
             format: overview.format,
             session_id: &overview.session_id,
@@ -114,7 +104,11 @@ impl<'a> Object<'a> {
             records: overview.records,
             lines: overview.lines,
             bytes: overview.bytes,
-            index,
+            index: IndexObject {
+                state: index.state,
+                reason: index.reason.as_deref(),
+                bytes: index.bytes,
+            },
             reports: &overview.reports,
             report_count: overview.report_count,
         }

@@ -1,10 +1,13 @@
-//! `leaflog log`: the kept lines of a session in order, streamed from the log itself.
+//! `leaflog log`: the kept lines of a session in order, streamed from the log itself, and with
+//! `--follow` those that other programs append meanwhile. Never shows a line that is not finished.
 
 use std::io::Write;
 use std::path::PathBuf;
+use std::thread;
+use std::time::Duration;
 
 use clap::Args;
-use leaflog::Mutation;
+use leaflog::{Code, Error, Follow, Format, Mutation, Overview, Reading, ReportCode, Session};
 use serde::Serialize;
 use serde_json::value::RawValue;
 
@@ -12,15 +15,21 @@ use super::Exit;
 use super::args::{Opening, Salvage};
 use super::failure::Failure;
 use super::message::entry_line;
+use super::open::open;
 use super::out::{CYAN, DIM, Out};
 use super::text::clean;
 
 /// Columns of the number, the kind and the id where they are not longer.
 const COLUMNS: (usize, usize, usize) = (7, 25, 10);
 
+/// How often a log that is followed is looked at.
+const PAUSE: Duration = Duration::from_millis(200);
+
 /// Print the kept lines of a session in order: number, kind, id, and what they say
 ///
-/// The number is the `seq` of pi-v4, and else the place among the kept lines. With --json one object
+/// The number is the `seq` of pi-v4, and else the place among the kept lines. With --follow new
+/// lines are printed as they are appended, until the log is cut, replaced or removed, which is an
+/// error, or nobody reads the output any more. With --json one object
 /// a line, {seq, kind, id, line, offset, raw}: the line counted from 1, the offset in bytes from the
 /// start of the file to the object, which `raw` holds as it is stored.
 #[derive(Debug, Args)]
@@ -34,6 +43,10 @@ pub(crate) struct Log {
     /// records and facts; may be given several times
     #[arg(long = "kind", value_name = "KIND")]
     kinds: Vec<String>,
+    /// Go on with the lines that are appended from now on, each once it is finished; with --strict
+    /// until the first damaged one
+    #[arg(short, long)]
+    follow: bool,
     #[command(flatten)]
     salvage: Salvage,
     #[command(flatten)]
@@ -52,6 +65,9 @@ struct Object<'a> {
 
 impl Log {
     pub(crate) fn run(self, out: &mut Out) -> Result<Exit, Failure> {
+        if self.follow {
+            return self.follow(out);
+        }
         let session = self.opening.session(&self.file, self.salvage.salvage)?;
         for mutation in session.mutations()? {
             let mutation = mutation?;
@@ -63,6 +79,58 @@ impl Log {
         Ok(Exit::Done)
     }
 
+    /// Ends when the log is no longer what it was, or nobody reads the output.
+    fn follow(&self, out: &mut Out) -> Result<Exit, Failure> {
+        // A line in the writing looks like a torn one; which lines are damaged is asked later. Nor may
+        // a log that another program cuts end this process, as it may where files are mapped.
+        let options = self.opening.options().strict(false);
+        let options = options.reading(Reading::Read).salvage(self.salvage.salvage);
+        let session = open(options, &self.file)?;
+        let mut lines = session.follow()?;
+        let mut has_more = true;
+        let mut is_first = true;
+        loop {
+            if has_more {
+                while let Some(mutation) = lines.next().transpose()? {
+                    if self.wants(&mutation) {
+                        print(&mutation, out)?;
+                        out.flush()?;
+                    }
+                }
+                if is_first || self.opening.common.strict {
+                    let overview = finished(&session, &lines)?;
+                    if self.opening.common.strict {
+                        self.refuse_damage(&overview)?;
+                    }
+                    if is_first {
+                        out.note_damage(&self.file, &overview)?;
+                    }
+                    is_first = false;
+                }
+            }
+            thread::sleep(PAUSE);
+            if out.is_closed() {
+                return Ok(Exit::Done);
+            }
+            has_more = lines.refresh()?;
+        }
+    }
+
+    fn refuse_damage(&self, overview: &Overview) -> leaflog::Result<()> {
+        // Where the format makes a root of an entry whose parent is missing, that is no damage.
+        let has_roots = matches!(overview.format, Format::PiV1 | Format::PiV2 | Format::PiV3);
+        let is_root = |code| has_roots && code == ReportCode::MissingParent;
+        let mut damage = overview.reports.iter();
+        match damage.find(|report| !is_root(report.code)) {
+            None => Ok(()),
+            Some(report) => {
+                let message = format!("{}: {}", report.code, report.detail);
+                let error = Error::new(Code::InvalidEntry, message).at_path(&self.file);
+                Err(error.at_line(report.line, report.offset))
+            }
+        }
+    }
+
     fn wants(&self, mutation: &Mutation) -> bool {
         let is_of = |kind: &String| {
             let rest = mutation.kind.strip_prefix(kind.as_str());
@@ -71,6 +139,18 @@ impl Log {
         self.after.is_none_or(|after| mutation.seq > after)
             && (self.kinds.is_empty() || self.kinds.iter().any(is_of))
     }
+}
+
+/// What the session looks like, without the damage of a line that is not finished.
+fn finished(session: &Session, lines: &Follow<'_>) -> leaflog::Result<Overview> {
+    let mut overview = session.overview()?;
+    let end = lines.offset();
+    let told = overview.reports.len();
+    overview.reports.retain(|report| report.offset < end);
+    let dropped = told.saturating_sub(overview.reports.len());
+    let dropped = u64::try_from(dropped).unwrap_or(0);
+    overview.report_count = overview.report_count.saturating_sub(dropped);
+    Ok(overview)
 }
 
 fn print(mutation: &Mutation, out: &mut Out) -> Result<(), Failure> {

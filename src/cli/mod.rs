@@ -1,13 +1,17 @@
-//! The commands of the program, one file each, and what they share. Called by `main` alone; reads
-//! sessions only through the public library, and never writes to a log.
+//! The commands of the program, one file each, and what they share. Called by `main` alone; reads and
+//! writes sessions only through the public library.
 
+mod append;
 mod args;
+mod branch;
 mod completions;
+mod convert;
 mod demo;
 mod exit;
 mod facts;
 mod failure;
 mod forest;
+mod fork;
 mod generate;
 mod index;
 mod info;
@@ -26,9 +30,10 @@ mod text;
 mod tree;
 mod verify;
 
+use std::ffi::OsString;
 use std::io::{self, Write};
 
-use clap::Parser;
+use clap::{ColorChoice, Parser};
 
 use args::{Cli, Command};
 pub(crate) use exit::Exit;
@@ -39,7 +44,10 @@ use out::Out;
 pub(crate) fn run() -> Exit {
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
-        Err(error) => return usage(&error),
+        Err(error) if wants_json(std::env::args_os()) => {
+            return usage(&error, &mut Out::new(ColorChoice::Never, true));
+        }
+        Err(error) => return usage(&error, &mut Out::new(ColorChoice::Auto, false)),
     };
     let mut out = Out::new(cli.color, cli.command.json());
     let result = dispatch(cli.command, &mut out);
@@ -58,6 +66,10 @@ fn dispatch(command: Command, out: &mut Out) -> Result<Exit, Failure> {
         Command::Log(log) => log.run(out),
         Command::Tree(tree) => tree.run(out),
         Command::Ls(ls) => ls.run(out),
+        Command::Append(append) => append.run(out),
+        Command::Branch(branch) => branch.run(out),
+        Command::Fork(fork) => fork.run(out),
+        Command::Convert(convert) => convert.run(out),
         Command::Verify(verify) => verify.run(out),
         Command::Completions(completions) => completions.run(out),
         Command::Man(man) => man.run(out),
@@ -73,7 +85,7 @@ fn settle(result: Result<Exit, Failure>, out: &mut Out) -> Exit {
             (Exit::Failed, told)
         }
         Err(Failure::Output(error)) => (Exit::Done, Err(error)),
-        Err(Failure::Usage(error)) => return usage(&error),
+        Err(Failure::Usage(error)) => return usage(&error, out),
     };
     match told {
         Ok(()) => exit,
@@ -86,12 +98,36 @@ fn settle(result: Result<Exit, Failure>, out: &mut Out) -> Exit {
     }
 }
 
-/// Help and version texts, and complaints about arguments. A closed pipe is no reason to say more.
-fn usage(error: &clap::Error) -> Exit {
-    let _ = error.print();
-    if error.use_stderr() {
-        Exit::Usage
+/// Help and version texts, and complaints about arguments, which are an object for who reads JSON. A
+/// closed pipe is no reason to say more.
+fn usage(error: &clap::Error, out: &mut Out) -> Exit {
+    if !error.use_stderr() {
+        let _ = error.print();
+        return Exit::Done;
+    }
+    if out.json() {
+        let _ = out.misuse(&error.to_string()).and_then(|()| out.flush());
     } else {
-        Exit::Done
+        let _ = error.print();
+    }
+    Exit::Usage
+}
+
+/// Whether arguments that could not be parsed ask for JSON.
+fn wants_json(args: impl Iterator<Item = OsString>) -> bool {
+    args.take_while(|arg| arg != "--")
+        .any(|arg| arg == "--json")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::wants_json;
+
+    #[test]
+    fn json_is_asked_for_by_the_option_alone() {
+        let wants = |args: &[&str]| wants_json(args.iter().map(Into::into));
+        assert!(wants(&["leaflog", "info", "--json"]));
+        assert!(!wants(&["leaflog", "info", "--", "--json"]));
+        assert!(!wants(&["leaflog", "info", "json"]));
     }
 }

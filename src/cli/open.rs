@@ -4,7 +4,9 @@
 use std::path::Path;
 
 use leaflog::naive::{ReadOptions, Replay};
-use leaflog::{At, IndexMode, IndexState, OpenOptions, Overview, Result, Session, Snapshot};
+use leaflog::{
+    At, IndexMode, IndexState, IndexStatus, OpenOptions, Overview, Result, Session, Snapshot,
+};
 
 use super::args::{Common, Opening};
 use super::progress::{Progress, Spinner};
@@ -34,6 +36,11 @@ impl Opening {
     /// Opens a session; without a sidecar, its index lives in memory.
     pub(crate) fn session(&self, file: &Path, salvage: bool) -> Result<Session> {
         open(self.options().salvage(salvage), file)
+    }
+
+    /// Opens a session for writing, which takes the writer's lock of its log.
+    pub(crate) fn writer(&self, file: &Path) -> Result<Session> {
+        open(self.options().write(true), file)
     }
 
     /// Opens a session; without a sidecar, it is replayed.
@@ -88,17 +95,17 @@ impl Source {
         }
     }
 
-    /// What was done with the index: state, reason, bytes.
-    pub(crate) fn index(&self) -> (IndexState, Option<String>, u64) {
+    /// What was done with the index.
+    pub(crate) fn index(&self) -> IndexStatus {
         match self {
-            Self::Indexed(session) => {
-                let status = session.index_status();
-                (status.state, status.reason, status.bytes)
-            }
-            Self::Replayed(_) => {
-                let reason = "--no-index asks for the whole log to be read";
-                (IndexState::None, Some(reason.to_owned()), 0)
-            }
+            Self::Indexed(session) => session.index_status(),
+            Self::Replayed(_) => IndexStatus {
+                state: IndexState::None,
+                reason: Some("--no-index asks for the whole log to be read".to_owned()),
+                lines_read: 0,
+                bytes: 0,
+                path: None,
+            },
         }
     }
 }

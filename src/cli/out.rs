@@ -60,6 +60,22 @@ impl Out {
         self.width
     }
 
+    /// Whether nobody can read what is printed any more, as far as that can be told without printing.
+    #[cfg(unix)]
+    pub(crate) fn is_closed(&self) -> bool {
+        use rustix::event::{PollFd, PollFlags, Timespec, poll};
+        let gone = PollFlags::ERR | PollFlags::HUP;
+        let mut stdout = [PollFd::new(self.answers.get_ref(), PollFlags::empty())];
+        let asked = poll(&mut stdout, Some(&Timespec::default()));
+        asked.is_ok() && stdout.iter().any(|one| one.revents().intersects(gone))
+    }
+
+    /// Whether nobody can read what is printed any more; the next line that is printed tells.
+    #[cfg(not(unix))]
+    pub(crate) fn is_closed(&self) -> bool {
+        false
+    }
+
     /// A value in a style, where colours are wanted.
     pub(crate) fn paint<T: fmt::Display>(&self, style: Style, value: T) -> Painted<T> {
         Painted {
@@ -92,6 +108,27 @@ impl Out {
         self.answers.flush()?;
         self.complain(&text);
         Ok(())
+    }
+
+    /// Says as JSON that the arguments make no sense, from what there is to say to people.
+    pub(crate) fn misuse(&mut self, text: &str) -> io::Result<()> {
+        let text = text.trim().strip_prefix("error: ").unwrap_or(text);
+        // The help for people that follows is not about what is wrong.
+        let said = text.split("\n\n").take_while(|part| {
+            !(part.starts_with("Usage:") || part.starts_with("For more information"))
+        });
+        let said: Vec<String> = said
+            .map(|part| part.split_whitespace().collect::<Vec<_>>().join(" "))
+            .collect();
+        self.object(&ErrorObject {
+            error: ErrorFields {
+                code: "usage",
+                message: &said.join("; "),
+                path: None,
+                line: None,
+                offset: None,
+            },
+        })
     }
 
     /// Tells people something that is no failure. Programs that read JSON find it in the answer.

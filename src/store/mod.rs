@@ -4,6 +4,7 @@
 mod convert;
 mod entry;
 mod find;
+mod follow;
 mod fork;
 mod mutations;
 mod options;
@@ -21,6 +22,7 @@ mod writer;
 
 pub use convert::{Change, ChangeKind, Conversion, convert};
 pub use entry::Entry;
+pub use follow::Follow;
 pub use fork::Forked;
 pub use mutations::{Mutation, Mutations};
 pub use options::{Durability, IndexMode, OpenOptions};

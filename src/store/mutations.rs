@@ -47,6 +47,8 @@ pub struct Mutations {
     count: u64,
     ready: VecDeque<Mutation>,
     done: bool,
+    /// Whether a last line without a newline is left for later.
+    finished_only: bool,
 }
 
 /// How many lines are read before the first of them is handed out.
@@ -63,7 +65,32 @@ impl Mutations {
             count: 0,
             ready: VecDeque::new(),
             done: false,
+            finished_only: false,
         }
+    }
+
+    /// Only lines that end with a newline. What follows the last one may be in the writing.
+    pub(super) fn finished(state: Arc<State>, salvage: bool) -> Self {
+        Self {
+            finished_only: true,
+            ..Self::of(state, salvage)
+        }
+    }
+
+    /// Where the line starts that is read next.
+    pub(super) fn offset(&self) -> u64 {
+        self.offset
+    }
+
+    /// The log that is read.
+    pub(super) fn state(&self) -> &State {
+        &self.state
+    }
+
+    /// Goes on where it ended, in a later state of the same log.
+    pub(super) fn go_on(&mut self, state: Arc<State>) {
+        self.state = state;
+        self.done = false;
     }
 
     /// Goes on behind an entry or a record, `count` lines having been kept up to it. Their line
@@ -85,6 +112,10 @@ impl Mutations {
                 self.done = true;
                 return Ok(());
             };
+            if self.finished_only && !line.terminated {
+                self.done = true;
+                return Ok(());
+            }
             self.line += 1;
             self.offset =
                 line.offset + u64::try_from(line.len).unwrap_or(0) + u64::from(line.terminated);

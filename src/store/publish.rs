@@ -134,7 +134,7 @@ fn give_name(draft: &Path, target: &Path) -> Result<()> {
     }
 }
 
-fn exists(target: &Path) -> Error {
+pub(super) fn exists(target: &Path) -> Error {
     Error::new(
         Code::AlreadyExists,
         "expected no file of this name, found one, and it is never written over; choose another name",

@@ -273,6 +273,7 @@ impl Inner {
         let mut pen = writer.pen.lock();
         self.check_open()?;
         if pen.log.mend_tail()? {
+            pen.indexed = pen.log.len();
             // The index of before covers bytes that are gone now.
             let _turn = self.renewing.lock();
             let state = State::open(&self.path, &self.options, None)?;

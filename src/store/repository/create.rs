@@ -11,10 +11,10 @@ use crate::format::{Line, header_line, now_nanos};
 use crate::index::Sidecar;
 use crate::log::{LogFile, Reading, make_folder, private};
 use crate::model::Format;
-use crate::store::Session;
 use crate::store::fork::{self, Wanted};
-use crate::store::publish::{folder_of, publish, sync_folder};
+use crate::store::publish::{exists, folder_of, publish, sync_folder};
 use crate::store::rules::{cannot_hold, check_session_id};
+use crate::store::{Forked, OpenOptions, Session};
 
 /// The file that is locked where a folder cannot be.
 const LOCK_FILE: &str = ".leaflog-lock";
@@ -40,8 +40,7 @@ impl Repository {
             cwd: place::absolute(&options.cwd)?,
             ..options.clone()
         };
-        let mut line = Line::default();
-        header_line(&mut line, format, &id, nanos, &options)?;
+        let line = header(format, &id, nanos, &options)?;
         let target = self.target(format, &id, &options.cwd, nanos)?;
         if format == Format::PiV3 {
             drop(self.claim(&id)?);
@@ -154,6 +153,96 @@ impl Repository {
     }
 }
 
+impl Session {
+    /// As [`fork_to`](Self::fork_to), into a file beside this one whose name is the one that the
+    /// format's program would give it; that file comes back too. A broken path is cut at its break if the
+    /// options of this session say salvage.
+    ///
+    /// ```
+    /// # let folder = tempfile::tempdir().unwrap();
+    /// use leaflog::{CreateOptions, ForkScope, OpenOptions};
+    ///
+    /// let session = OpenOptions::new().create(folder.path().join("s.jsonl"), &CreateOptions::default())?;
+    /// let (file, forked) = session.fork_beside(&ForkScope::Tree, &CreateOptions::default())?;
+    /// let name = file.file_name().unwrap().to_str().unwrap();
+    /// assert!(name.ends_with(&format!("_{}.jsonl", forked.session_id)));
+    /// # Ok::<(), leaflog::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// As [`fork_to`](Self::fork_to); `already_exists` for an id that a session of the folder has.
+    pub fn fork_beside(
+        &self,
+        scope: &ForkScope,
+        options: &CreateOptions,
+    ) -> Result<(PathBuf, Forked)> {
+        let nanos = now_nanos();
+        let id = fork::new_id(self.format(), options)?;
+        let name = place::of(self.format(), &id, "", nanos);
+        // Without the folder for a working directory, which the source stands in already.
+        let name = name.file_name().unwrap_or_default();
+        let target = self.log_path().with_file_name(name);
+        let beside = Repository::new(folder_of(&target));
+        let wanted = Wanted {
+            scope,
+            options,
+            id: &id,
+            nanos,
+            salvage: self.inner.options.salvage,
+        };
+        let forked = fork::fork(self, &target, wanted, || beside.claim(&id))?;
+        Ok((target, forked))
+    }
+}
+
+impl OpenOptions {
+    /// Makes a session in a file of the caller's choice and opens it for writing. The folder must exist;
+    /// else as [`Repository::create`], but that other sessions may have the id.
+    ///
+    /// ```
+    /// # let folder = tempfile::tempdir().unwrap();
+    /// # let path = folder.path().join("s.jsonl");
+    /// use leaflog::{CreateOptions, NewEntry, OpenOptions, SessionStorage};
+    ///
+    /// let session = OpenOptions::new().create(&path, &CreateOptions::in_folder("/work"))?;
+    /// session.append_entry(NewEntry::new("custom", r#"{"customType":"note"}"#), "main")?;
+    /// # Ok::<(), leaflog::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// As [`Repository::create`]; `already_exists` if there is such a file.
+    pub fn create(&self, path: impl AsRef<Path>, options: &CreateOptions) -> Result<Session> {
+        let path = path.as_ref();
+        let format = options.format.unwrap_or(Format::PiV4);
+        check_format(format, options)?;
+        let nanos = now_nanos();
+        let id = fork::new_id(format, options)?;
+        let header = header(format, &id, nanos, options)?;
+        let writing = self.clone().write(true);
+        if format == Format::PiV3 {
+            if path.symlink_metadata().is_ok() {
+                return Err(exists(path));
+            }
+            return Session::create_pending(path, header.bytes(), writing, Box::new(|| Ok(None)));
+        }
+        publish::<_, _, Error>(path, |out| out.put(header.bytes()), || Ok(()))?;
+        writing.open(path)
+    }
+}
+
+/// The header of a new session, its working directory made absolute.
+fn header(format: Format, id: &str, nanos: u64, options: &CreateOptions) -> Result<Line> {
+    let options = CreateOptions {
+        cwd: place::absolute(&options.cwd)?,
+        ..options.clone()
+    };
+    let mut line = Line::default();
+    header_line(&mut line, format, id, nanos, &options)?;
+    Ok(line)
+}
+
 fn check_format(format: Format, options: &CreateOptions) -> Result<()> {
     match format {
         Format::PiV1 | Format::PiV2 => Err(Error::new(
@@ -188,7 +277,7 @@ fn turn(folder: &Path) -> Option<File> {
 
 /// Removes a log, then what belongs to it: who is interrupted between leaves what the next build of
 /// an index replaces.
-fn delete(path: &Path, options: &crate::store::OpenOptions) -> Result<()> {
+fn delete(path: &Path, options: &OpenOptions) -> Result<()> {
     let failed = |e| Error::io("remove it", path, e);
     // Only a handle that may write can be locked everywhere.
     let file = File::options()
