@@ -230,9 +230,13 @@ impl Index {
         Ok(found.time())
     }
 
-    /// The number of the lane's name; none if there is none.
+    /// The lane's name; none if there is none.
     pub(crate) fn lane(&self, slot: Slot) -> std::result::Result<Option<&str>, Damaged> {
         let (_, found) = self.find(slot)?;
+        self.lane_in(found)
+    }
+
+    fn lane_in(&self, found: InPage<'_>) -> std::result::Result<Option<&str>, Damaged> {
         if !found.has_lanes() {
             return Ok(None);
         }
@@ -252,13 +256,7 @@ impl Index {
     /// The number in the log's sequence (pi v4).
     pub(crate) fn seq(&self, slot: Slot) -> std::result::Result<Option<u64>, Damaged> {
         let (segment, _) = self.find(slot)?;
-        let Some(run) = segment.last_at_most(segment.at.seq_slot, slot)? else {
-            return Ok(None);
-        };
-        let start = segment.u32(segment.at.seq_slot, run)?;
-        Ok(Some(
-            segment.u64(segment.at.seq, run)? + u64::from(slot - start),
-        ))
+        seq_in(segment, slot)
     }
 
     /// Where the object stands in the log.
@@ -290,14 +288,45 @@ impl Index {
         Ok((bytes, payload))
     }
 
-    /// The id of an entry or record.
+    /// The id of an entry or record: only its text is read where the index knows where it stands.
     pub(crate) fn id(&self, log: &LogFile, slot: Slot) -> Answer<String> {
         if self.format == Format::PiV1 {
             return Ok(made_up_id(slot));
         }
-        let bytes = self.object(log, slot)?;
-        let (_, found) = self.find(slot)?;
-        Ok(id_in(&bytes, found)?.into_owned())
+        let (segment, found) = self.find(slot)?;
+        if found.flags().has(Flags::ODD_ID) {
+            let bytes = self.object(log, slot)?;
+            return Ok(id_in(&bytes, found)?.into_owned());
+        }
+        let (start, _) = place_of(segment, found, slot)?;
+        let len = usize::from(found.u8(Column::IdLen));
+        let text = log.read(start + u64::from(found.u16(Column::IdAt)), len)?;
+        let text = text.ok_or(Damaged)?;
+        if ids::tag(ids::hash(&text, self.seed())) != found.u32(Column::Tag) {
+            return Err(Trouble::Index);
+        }
+        let text = std::str::from_utf8(&text).map_err(|_| Damaged)?;
+        Ok(text.to_owned())
+    }
+
+    /// What the columns say of a slot, in one look.
+    pub(crate) fn columns(&self, slot: Slot) -> std::result::Result<SlotColumns<'_>, Damaged> {
+        let (segment, found) = self.find(slot)?;
+        let parent = match found.u32(Column::Parent) {
+            NONE => None,
+            parent if parent < slot || (self.is_irregular() && parent < self.slots()) => {
+                Some(parent)
+            }
+            _ => return Err(Damaged),
+        };
+        Ok(SlotColumns {
+            kind: Kind::from_number(found.u8(Column::Kind)).ok_or(Damaged)?,
+            parent,
+            time: found.time(),
+            lane: self.lane_in(found)?,
+            seq: seq_in(segment, slot)?,
+            start: place_of(segment, found, slot)?.0,
+        })
     }
 
     /// The slot of the entry or record with an id.
@@ -317,6 +346,32 @@ impl Index {
         class: Class,
         hash: u64,
     ) -> Answer<Option<Slot>> {
+        Ok(self.search(log, id, class, hash)?.map(|(slot, _)| slot))
+    }
+
+    /// The slot of the entry or record with an id, and its object.
+    pub(crate) fn object_of<'l>(
+        &self,
+        log: &'l LogFile,
+        id: &str,
+        class: Class,
+    ) -> Answer<Option<(Slot, Cow<'l, [u8]>)>> {
+        if self.format == Format::PiV1 {
+            let slot = made_up_slot(id, self.slots());
+            let object = slot.map(|slot| Ok::<_, Trouble>((slot, self.object(log, slot)?)));
+            return object.transpose();
+        }
+        let hash = ids::hash(id.as_bytes(), self.seed());
+        self.search(log, id, class, hash)
+    }
+
+    fn search<'l>(
+        &self,
+        log: &'l LogFile,
+        id: &str,
+        class: Class,
+        hash: u64,
+    ) -> Answer<Option<(Slot, Cow<'l, [u8]>)>> {
         let tag = ids::tag(hash);
         for segment in self.segments.iter().rev() {
             let len = Segment::count(segment.at.table);
@@ -334,7 +389,7 @@ impl Index {
                         let slot = first + u32::try_from(local).map_err(|_| Damaged)?;
                         let bytes = bytes_of(log, segment, found, slot)?;
                         if class_in(found)? == class && id_in(&bytes, found)? == id {
-                            return Ok(Some(slot));
+                            return Ok(Some((slot, bytes)));
                         }
                     }
                 }
@@ -366,6 +421,29 @@ impl Index {
         self.last()
             .map_or(Ok(Vec::new()), |last| last.all_u64(last.at.wanted))
     }
+}
+
+/// What the columns say of an entry or a record.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SlotColumns<'i> {
+    pub(crate) kind: Kind,
+    pub(crate) parent: Option<Slot>,
+    pub(crate) time: Option<i64>,
+    pub(crate) lane: Option<&'i str>,
+    /// The number in the log's sequence (pi v4).
+    pub(crate) seq: Option<u64>,
+    /// The byte offset of the object.
+    pub(crate) start: u64,
+}
+
+fn seq_in(segment: &Segment, slot: Slot) -> std::result::Result<Option<u64>, Damaged> {
+    let Some(run) = segment.last_at_most(segment.at.seq_slot, slot)? else {
+        return Ok(None);
+    };
+    let start = segment.u32(segment.at.seq_slot, run)?;
+    Ok(Some(
+        segment.u64(segment.at.seq, run)? + u64::from(slot - start),
+    ))
 }
 
 /// Where the object of a slot stands in the log.

@@ -40,67 +40,61 @@ pub struct Entry {
 
 impl Entry {
     pub(super) fn read(source: Source<'_>, slot: Slot) -> Answer<Self> {
+        let id = source.index.id(source.log, slot)?;
+        Self::of(source, slot, id, source.index.object(source.log, slot)?)
+    }
+
+    /// The entry or the record with an id.
+    pub(super) fn named(source: Source<'_>, id: &str, class: Class) -> Answer<Option<Self>> {
+        let found = source.index.object_of(source.log, id, class)?;
+        found
+            .map(|(slot, bytes)| Self::of(source, slot, id.to_owned(), bytes))
+            .transpose()
+    }
+
+    fn of(source: Source<'_>, slot: Slot, id: String, bytes: Cow<'_, [u8]>) -> Answer<Self> {
         let index = source.index;
-        let bytes = index.object(source.log, slot)?;
-        if let Some(entry) = Self::by_columns(source, slot, &bytes)? {
-            return Ok(entry);
+        let columns = index.columns(slot)?;
+        let seq = columns.seq.unwrap_or_else(|| u64::from(slot) + 1);
+        if let Some(kind) = name_of(index.format, columns.kind)
+            && let (Some(time), Some(parent)) = (columns.time, columns.parent)
+            && columns.lane.is_some() == index.format.has_lanes()
+        {
+            // It has a parent, which is in the file, a time, and a kind with one name: the columns say
+            // all that the line says.
+            return Ok(Self {
+                id,
+                parent: Some(index.id(source.log, parent)?),
+                kind: kind.to_owned(),
+                time: Some(time),
+                lane: columns.lane.map(str::to_owned),
+                seq: Some(seq),
+                offset: Some(columns.start),
+                bytes: bytes.into_owned(),
+            });
         }
         let document = Grammar::parse(&bytes).map_err(|_| Trouble::Index)?;
         let object = document.root();
         let text = |key| object.field(key).and_then(Json::text).map(Cow::into_owned);
-        let is_record = class_of(index.kind(slot)?) == Class::Record;
-        let parent = if is_record {
-            text("runId")
-        } else if index.format == Format::PiV1 {
-            index
-                .parent(slot)?
+        let parent = match (class_of(columns.kind), index.format) {
+            (Class::Record, _) => text("runId"),
+            (Class::Entry, Format::PiV1) => columns
+                .parent
                 .map(|parent| index.id(source.log, parent))
-                .transpose()?
-        } else {
-            text(parent_key(index.format)).filter(|parent| !parent.is_empty())
+                .transpose()?,
+            _ => text(parent_key(index.format)).filter(|parent| !parent.is_empty()),
         };
-        let time = match index.time(slot)? {
-            Some(time) => Some(time),
-            None => entry_time(index.format, object),
-        };
+        let own_lane = || text("lane").filter(|_| index.format.has_lanes());
         Ok(Self {
-            id: index.id(source.log, slot)?,
+            id,
             parent,
             kind: text(kind_key(index.format)).unwrap_or_default(),
-            time,
-            lane: index
-                .lane(slot)?
-                .map(str::to_owned)
-                .or_else(|| text("lane").filter(|_| index.format.has_lanes())),
-            seq: Some(super::find::number(source, slot)?),
-            offset: Some(index.place(slot)?.0),
+            time: columns.time.or_else(|| entry_time(index.format, object)),
+            lane: columns.lane.map(str::to_owned).or_else(own_lane),
+            seq: Some(seq),
+            offset: Some(columns.start),
             bytes: bytes.into_owned(),
         })
-    }
-
-    /// An entry whose line need not be parsed, since the columns say all that it says: it has a
-    /// parent, which is in the file, a time, and a kind with one name.
-    fn by_columns(source: Source<'_>, slot: Slot, bytes: &[u8]) -> Answer<Option<Self>> {
-        let index = source.index;
-        let kind = name_of(index.format, index.kind(slot)?);
-        let (Some(kind), Some(time), Some(parent)) = (kind, index.time(slot)?, index.parent(slot)?)
-        else {
-            return Ok(None);
-        };
-        let lane = index.lane(slot)?;
-        if index.format.has_lanes() && lane.is_none() {
-            return Ok(None);
-        }
-        Ok(Some(Self {
-            id: index.id(source.log, slot)?,
-            parent: Some(index.id(source.log, parent)?),
-            kind: kind.to_owned(),
-            time: Some(time),
-            lane: lane.map(str::to_owned),
-            seq: Some(super::find::number(source, slot)?),
-            offset: Some(index.place(slot)?.0),
-            bytes: bytes.to_vec(),
-        }))
     }
 
     /// The entry or the record that the object of a line holds; for stores of one's own.

@@ -226,10 +226,7 @@ impl Session {
     }
 
     fn find(&self, id: &str, class: Class) -> Result<Option<Entry>> {
-        self.answer(|source| {
-            let slot = source.index.slot_of(source.log, id, class)?;
-            slot.map(|slot| Entry::read(source, slot)).transpose()
-        })
+        self.answer(|source| Entry::named(source, id, class))
     }
 
     /// All entries of the tree in file order, each id once, without their payloads.
