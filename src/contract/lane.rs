@@ -69,6 +69,36 @@ impl<'s> LaneView<'s> {
         self.session.move_lane(&self.name, entry)
     }
 
+    /// Goes back to an entry, or to nothing, and says there what the path that is left was about: a
+    /// `branch_summary` whose `fromId` is where the lane stood, `root` if that was nothing (pi).
+    ///
+    /// ```
+    /// use leaflog::{CreateOptions, LaneView, MemoryRepository, SessionRepository, pi};
+    ///
+    /// let session = MemoryRepository::new().create(&CreateOptions::in_folder("/work"))?;
+    /// let main = LaneView::of(&*session, "main");
+    /// let first = main.append(pi::message(r#"{"role":"user","content":"first try"}"#))?;
+    /// main.append(pi::message(r#"{"role":"assistant","content":"it failed"}"#))?;
+    /// let summary = main.branch_with_summary(Some(&first.id), "the first try failed")?;
+    /// assert_eq!(summary.parent, Some(first.id));
+    /// assert_eq!(main.leaf()?, Some(summary.id));
+    /// # Ok::<(), leaflog::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// As [`move_to`](Self::move_to) and [`append`](Self::append); after the latter the lane has moved.
+    pub fn branch_with_summary(&self, to: Option<&str>, summary: &str) -> Result<Entry> {
+        let from = self.leaf()?;
+        self.move_to(to)?;
+        let from = from.as_deref().unwrap_or("root");
+        self.append(super::pi::branch_summary(
+            from,
+            summary,
+            &super::pi::More::default(),
+        ))
+    }
+
     /// Those entries on the lane's path that a query asks for; none on an empty lane.
     ///
     /// # Errors

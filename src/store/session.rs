@@ -11,6 +11,7 @@ use super::output::Claim;
 use super::state::State;
 use super::writer::Writer;
 use super::{Entry, Mutations, OpenOptions, SessionInfo, TreeNode, rules, tree};
+use crate::contract::LaneView;
 use crate::error::{Code, Error, Result};
 use crate::index::{Answer, Class, Details, Trouble};
 use crate::log::Appender;
@@ -144,6 +145,12 @@ impl Session {
     ) -> Result<Self> {
         let (writer, state) = Writer::pending(path, header, &options, claim)?;
         Ok(Self::of(path, options, state, Some(writer)))
+    }
+
+    /// One lane, for not naming it in every call.
+    #[must_use]
+    pub fn lane(&self, name: impl Into<String>) -> LaneView<'_> {
+        LaneView::of(self, name)
     }
 
     /// The log's path.
