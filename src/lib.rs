@@ -2,26 +2,51 @@
 //!
 //! A session is an append-only JSON Lines file whose lines form a tree; the current conversation is
 //! the path from a leaf to the root. leaflog keeps that file as the truth and a sidecar index
-//! beside it, so that resuming a very long session reads only the path that still counts.
+//! beside it, so that resuming a very long session reads only the path that still counts, and an
+//! append is one write of one line.
 //!
 //! ```
-//! # let folder = tempfile::tempdir().unwrap();
-//! # let path = folder.path().join("session.jsonl");
-//! # std::fs::write(&path, concat!(
-//! #   "{\"type\":\"session\",\"version\":3,\"id\":\"s1\",\"timestamp\":\"2026-07-14T09:00:00Z\",\"cwd\":\"/\"}\n",
-//! #   "{\"type\":\"message\",\"id\":\"00000001\",\"parentId\":null,\"timestamp\":\"2026-07-14T09:00:01Z\",\"message\":{\"role\":\"user\",\"content\":\"hi\"}}\n")).unwrap();
-//! use leaflog::{At, Session};
+//! # let place = tempfile::tempdir().unwrap();
+//! # let folder = place.path().join("sessions");
+//! use leaflog::{At, Code, CreateOptions, ForkScope, Repository, SessionStorage, pi};
 //!
-//! let session = Session::open(&path)?;
-//! for message in session.snapshot(At::Current)?.messages.iter() {
-//!     println!("{message}");
-//! }
+//! let sessions = Repository::new(&folder);
+//! let session = match sessions.open("talk") {
+//!     Err(error) if error.code() == Code::NotFound => sessions.create(&CreateOptions {
+//!         id: Some("talk".to_owned()),
+//!         ..CreateOptions::in_folder("/work")
+//!     }),
+//!     session => session,
+//! }?;
+//!
+//! // A turn. Parent, sequence number and time are given by the store.
+//! let asked = session.append_entry(pi::message(r#"{"role":"user","content":"Is it done?"}"#), "main")?;
+//! let text = r#"{"role":"assistant","content":[{"type":"text","text":"Yes."}]}"#;
+//! session.append_entry(pi::message(text), "main")?;
+//!
+//! // What the next request to a model is made of.
+//! let context = session.snapshot(At::Current)?;
+//! assert_eq!(context.messages.len(), 2);
+//!
+//! // Back to the question, and on from there; the first answer stays in the tree.
+//! session.move_lane("main", Some(&asked.id))?;
+//! let text = r#"{"role":"assistant","content":[{"type":"text","text":"Not yet."}]}"#;
+//! let answered = session.append_entry(pi::message(text), "main")?;
+//! assert_eq!(answered.parent, Some(asked.id));
+//!
+//! // The same path as a session of its own.
+//! let fork = sessions.fork("talk", &ForkScope::at(&answered.id), &CreateOptions::default())?;
+//! assert_eq!(fork.snapshot(At::Current)?.messages, session.snapshot(At::Current)?.messages);
+//! session.close()?;
 //! # Ok::<(), leaflog::Error>(())
 //! ```
 //!
-//! Start with [`Session`] for one file and [`Repository`] for a folder. [`MemoryRepository`] and, with
-//! the feature `sqlite`, `SqliteRepository` keep sessions without files. [`naive`] is the plain
-//! reader that the indexed one is compared with.
+//! Start with [`Session`] for one file and [`Repository`] for a folder of them. What a session can be
+//! asked and told is [`SessionStorage`], a place with many [`SessionRepository`]; [`MemoryRepository`]
+//! and, with the feature `sqlite`, `SqliteRepository` implement the same contract without files, and
+//! the feature `conformance` has the suite for a backend of one's own. The modules [`pi`] and
+//! [`codebot`] make the entries of their formats. [`naive`] is the plain reader that the indexed one is
+//! compared with, [`generate`] makes synthetic sessions.
 
 #![deny(unsafe_code)]
 #![warn(missing_docs)]

@@ -5,7 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 
 use leaflog::generate::Shape;
-use leaflog::{Format, IndexMode, OpenOptions, ReportCode};
+use leaflog::{CreateOptions, Format, IndexMode, OpenOptions, ReportCode, SessionStorage};
+use leaflog::{codebot, pi};
 use xxhash_rust::xxh3::xxh3_64;
 
 /// Bytes of a page of a sidecar, and of a block of its checksums.
@@ -377,6 +378,119 @@ fn a_sidecar_reads_by_the_tables_alone() {
         assert_eq!(value("hash_end", ends - 1), log.len());
         assert_eq!(value("hash", 0), hash(&log));
     }
+}
+
+/// A log with its ids and times replaced as `docs/formats.md` replaces them.
+fn without_ids_and_times(log: &str, ids: &[String]) -> Vec<String> {
+    let mut text = log.to_owned();
+    for id in ids {
+        text = text.replace(&format!("\"{id}\""), "\"ID\"");
+    }
+    for key in ["timestamp", "created", "createdAt"] {
+        for (before, end, instead) in [("\"", "\"", "TIME"), ("", ",}", "MS")] {
+            let before = format!("\"{key}\":{before}");
+            let mut parts = text.split(&before);
+            let mut out = parts.next().unwrap_or_default().to_owned();
+            for part in parts {
+                out.push_str(&before);
+                let time = part.find(|c| end.contains(c)).unwrap_or(0);
+                let is_time = part.starts_with(|c: char| c.is_ascii_digit());
+                out.push_str(if is_time { instead } else { &part[..time] });
+                out.push_str(&part[time..]);
+            }
+            text = out;
+        }
+    }
+    text.lines().map(str::to_owned).collect()
+}
+
+#[test]
+fn what_is_written_stands_in_the_formats_page() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let page = read("docs/formats.md");
+    let shown = between(&page, "<!-- written:begin -->", "<!-- written:end -->");
+    for (format, parent, metadata) in [
+        (Format::CodebotV3, None, None),
+        (Format::PiV3, Some("/p.jsonl"), None),
+        (Format::PiV4, Some("p"), Some("{\"own\":1}")),
+    ] {
+        let path = folder.path().join(format!("{format}.jsonl"));
+        let options = CreateOptions {
+            parent: parent.map(str::to_owned),
+            metadata: metadata.map(str::to_owned),
+            format: Some(format),
+            ..CreateOptions::in_folder("/w")
+        };
+        let session = OpenOptions::new().create(&path, &options).expect("made");
+        let mut ids = vec![session.session_id()];
+        let mut append = |new| {
+            let entry = session.append_entry(new, "main").expect("appended");
+            ids.push(entry.id.clone());
+            entry.id
+        };
+        if format == Format::CodebotV3 {
+            append(codebot::message(
+                r#"{"role":"user","content":[{"type":"text","text":"hi"}]}"#,
+            ));
+            append(codebot::model_change("p", "m"));
+        } else {
+            let first = append(pi::message(r#"{"role":"user","content":"hi"}"#));
+            if format == Format::PiV3 {
+                append(pi::model_change("p", "m"));
+            }
+            append(pi::custom("note", Some("1")));
+            if format == Format::PiV4 {
+                let record = session.append_record(pi::abort_requested("main", "r1"));
+                ids.push(record.expect("appended").id);
+                session.create_lane("second", Some(&first)).expect("made");
+                session.move_lane("second", None).expect("moved");
+                session.set_name(Some("a name")).expect("named");
+                session.set_name(None).expect("named");
+                session.set_label(&first, Some("start")).expect("labelled");
+                session.set_label(&first, None).expect("labelled");
+            } else {
+                append(pi::label(&first, Some("start")));
+            }
+        }
+        if format != Format::PiV4 {
+            session.set_name(Some("a name")).expect("named");
+        }
+        for entry in session.tree().expect("a tree") {
+            if entry.id != "h0" {
+                ids.push(entry.id);
+            }
+        }
+        session.close().expect("closed");
+        let log = fs::read_to_string(&path).expect("readable");
+        let heading = format!("\n{}:\n\n```\n", format.to_string().replace('-', " "));
+        let lines: Vec<&str> = between(shown, &heading, "```").lines().collect();
+        assert_eq!(without_ids_and_times(&log, &ids), lines, "{format}");
+    }
+}
+
+#[test]
+fn the_limits_of_the_index_are_those_of_the_code() {
+    let design = design();
+    let constant = |path: &str, name: &str| {
+        let source = read(path);
+        between(&source, &format!("const {name}: usize = "), ";").to_owned()
+    };
+    for (path, name) in [
+        ("src/index/merge.rs", "MOST_SEGMENTS"),
+        ("src/index/sidecar.rs", "MOST_FRAMES"),
+    ] {
+        let number = constant(path, name);
+        assert!(design.contains(&format!("{number} (`{name}`)")), "{name}");
+    }
+    assert_eq!(
+        constant("src/index/ids.rs", "MOST_SLOTS"),
+        "(1 << SLOT_BITS) - 1"
+    );
+    let bits: u32 = between(&read("src/index/ids.rs"), "SLOT_BITS: u32 = ", ";")
+        .parse()
+        .expect("a number");
+    assert_eq!((1 << bits) - 1, 8_388_607);
+    assert!(design.contains("| slots of a frame | 8,388,607 |"));
 }
 
 #[test]

@@ -94,6 +94,9 @@ impl LogItem {
 /// One session in a store. Writes are linearized: the order in which calls return is the order
 /// of the sequence. A failed call changes nothing.
 ///
+/// Every call on a closed session answers `closed`, every write to one that was opened for reading
+/// `unsupported`; these are not repeated below.
+///
 /// Formats without lanes (codebot, pi v1 to v3) have the one lane `main`, whose leaf is where the
 /// open session stands; moving it is not recorded in the file until the next append. Where a
 /// format cannot hold something, the answer is the error `unsupported`.
@@ -135,7 +138,9 @@ pub trait SessionStorage: Send + Sync {
     /// # Errors
     ///
     /// `invalid_lane` for an unknown lane, `already_exists` for an id in use (among entries and
-    /// records), `invalid_payload` for fields that are no object of the kind's shape.
+    /// records), `invalid_payload` for fields that are no object of the kind's shape, `unsupported`
+    /// for an id that the format cannot have, `not_found` for an unknown target of a label or a
+    /// context edit (pi v3), `storage` if it cannot be written.
     fn append_entry(&self, new: NewEntry, lane: &str) -> Result<Entry>;
 
     /// Appends an execution record. The record as it is stored comes back.
@@ -237,7 +242,8 @@ pub trait SessionStorage: Send + Sync {
     /// path that is broken.
     fn snapshot(&self, at: At<'_>) -> Result<Snapshot>;
 
-    /// Everything that was acknowledged is on the disk when this returns.
+    /// Everything that was acknowledged is on the disk when this returns. A file session of pi v3 has
+    /// nothing there before its first user or assistant message.
     ///
     /// # Errors
     ///
