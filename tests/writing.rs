@@ -609,3 +609,35 @@ fn many_threads_write_one_sequence() {
     let numbers: Vec<u64> = items.iter().map(LogItem::seq).collect();
     assert_eq!(numbers, (1..=1601).collect::<Vec<u64>>());
 }
+
+#[test]
+fn a_refused_first_call_leaves_a_torn_tail_where_it_is() {
+    let folder = Folder::new();
+    let text = format!("{V4}{{\"kind\":\"ent");
+    let path = folder.log(&text);
+    let session = writer(&path);
+    let error = session.append_entry(NewEntry::new("message", "{}"), "main");
+    assert_eq!(error.expect_err("no message").code(), Code::InvalidPayload);
+    let error = session.append_entry(user("x"), "nowhere");
+    assert_eq!(error.expect_err("no lane").code(), Code::InvalidLane);
+    assert_eq!(fs::read_to_string(&path).expect("text"), text);
+}
+
+#[test]
+fn asking_often_does_not_keep_the_sidecar_from_following() {
+    let folder = Folder::new();
+    let path = folder.log(V4);
+    let session = writer(&path);
+    let text = "x".repeat(400);
+    for number in 0..20_000 {
+        session.append_entry(user(&text), "main").expect("appends");
+        if number % 100 == 0 {
+            session.stats().expect("answers");
+        }
+    }
+    // The thread that writes it may still be at work.
+    let sidecar = path.with_extension("jsonl.idx");
+    while !sidecar.exists() {
+        std::thread::yield_now();
+    }
+}

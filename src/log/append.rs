@@ -41,6 +41,9 @@ impl Device for File {
     }
 }
 
+/// What the system has in memory after a failed flush may or may not reach the disk, and a second
+/// flush would not say.
+const FAILED_FLUSH: &str = "an earlier flush to the disk failed";
 /// Appends that come faster than this one after the other are taken for a run in which nobody in
 /// this process can have touched the file in between.
 const RUN: Duration = Duration::from_micros(4);
@@ -98,6 +101,19 @@ impl Appender<File> {
     }
 }
 
+impl Appender<File> {
+    /// Goes on with a file that is open for appending and has the writer's lock.
+    pub(crate) fn held(file: File, path: &Path) -> Result<Self> {
+        // Where the file was made without a lock, it is taken now.
+        lock(&file, path)?;
+        let metadata = file
+            .metadata()
+            .map_err(|e| Error::io("look at it", path, e))?;
+        let len = metadata.len();
+        Ok(Self::of(file, path, Identity::of(&metadata), len))
+    }
+}
+
 impl<D: Device> Drop for Appender<D> {
     fn drop(&mut self) {
         // Closing the file is not enough: a process that is being started by another thread has it
@@ -152,7 +168,8 @@ impl<D: Device> Appender<D> {
     }
 
     /// Appends a line, which ends with its newline, and returns where it starts. With `durable`
-    /// it is on the disk when this returns. After an error the log is as it was before.
+    /// it is on the disk when this returns. After an error the log is as it was before, or, where even
+    /// that failed, takes no more writes.
     pub(crate) fn append(&mut self, line: &[u8], durable: bool) -> Result<u64> {
         let now = Instant::now();
         let is_run = self.last_append.is_some_and(|last| now - last < RUN)
@@ -173,9 +190,10 @@ impl<D: Device> Appender<D> {
     /// All that was appended is on the disk when this returns.
     pub(crate) fn sync(&mut self) -> Result<()> {
         self.check_usable()?;
-        self.device
-            .sync()
-            .map_err(|e| Error::io("flush it to the disk", &self.path, e))
+        self.device.sync().map_err(|error| {
+            self.broken = Some(FAILED_FLUSH);
+            Error::io("flush it to the disk", &self.path, error)
+        })
     }
 
     /// Gives the writer's lock back.
@@ -189,8 +207,7 @@ impl<D: Device> Appender<D> {
         let Err(error) = self.device.sync() else {
             return Ok(());
         };
-        // What the system still has in memory after a failed flush may or may not reach the disk.
-        self.broken = Some("an earlier flush to the disk failed");
+        self.broken = Some(FAILED_FLUSH);
         if self.device.cut(start).is_ok() {
             self.len = start;
         }

@@ -4,7 +4,6 @@
 use std::fs::{File, TryLockError};
 use std::path::Path;
 
-use super::Identity;
 use crate::error::{Code, Error, Result};
 
 /// Takes the writer's lock of an opened file, or says who has it.
@@ -35,16 +34,27 @@ pub(crate) fn lock(file: &File, path: &Path) -> Result<()> {
 }
 
 /// The process that has a lock on a file, where the system tells.
+#[cfg(target_os = "linux")]
 fn holder(file: &File) -> Option<u32> {
-    let wanted = Identity::of(&file.metadata().ok()?);
-    // Lines are `1: FLOCK  ADVISORY  WRITE 1234 fd:01:5678 0 EOF`, the last but two the inode.
+    use std::os::unix::fs::MetadataExt;
+    let metadata = file.metadata().ok()?;
+    let device = metadata.dev();
+    let major = ((device >> 8) & 0xFFF) | ((device >> 32) & !0xFFF);
+    let minor = (device & 0xFF) | ((device >> 12) & !0xFF);
+    let wanted = format!("{major:02x}:{minor:02x}:{}", metadata.ino());
+    // Lines are `1: FLOCK  ADVISORY  WRITE 1234 fd:01:5678 0 EOF`.
     let locks = std::fs::read_to_string("/proc/locks").ok()?;
     locks.lines().find_map(|line| {
         let mut words = line.split_ascii_whitespace().skip(1);
         let (kind, _, access) = (words.next()?, words.next()?, words.next()?);
         let (process, place) = (words.next()?, words.next()?);
-        let inode = place.rsplit(':').next()?.parse::<u64>().ok()?;
-        let is_it = kind == "FLOCK" && access == "WRITE" && inode == wanted.inode;
+        let is_it = kind == "FLOCK" && access == "WRITE" && place == wanted;
         process.parse().ok().filter(|&process| is_it && process > 0)
     })
+}
+
+/// The process that has a lock on a file, which this system does not tell.
+#[cfg(not(target_os = "linux"))]
+fn holder(_file: &File) -> Option<u32> {
+    None
 }

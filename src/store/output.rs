@@ -5,7 +5,7 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use super::OpenOptions;
-use super::publish::publish;
+use super::publish::publish_held;
 use super::state::State;
 use crate::error::{Error, Result};
 use crate::format::{Mutation, Role, interpret};
@@ -60,7 +60,7 @@ impl Output {
             bytes.extend_from_slice(line);
             return Ok((start, false));
         }
-        publish(
+        let ((), file) = publish_held(
             path,
             |out| {
                 out.put(bytes)?;
@@ -68,7 +68,8 @@ impl Output {
             },
             claim,
         )?;
-        *self = Self::File(Appender::open(path)?);
+        let log = Appender::held(file, path)?;
+        *self = Self::File(log);
         Ok((start, true))
     }
 

@@ -50,6 +50,25 @@ pub(super) fn publish<T, G, E: From<Error>>(
     write: impl FnOnce(&mut Out) -> Result<T, E>,
     claim: impl FnOnce() -> Result<G>,
 ) -> Result<T, E> {
+    let (written, file) = publish_held(target, write, claim)?;
+    give_back(&file);
+    Ok(written)
+}
+
+/// Gives the writer's lock of a new file back.
+pub(super) fn give_back(file: &File) {
+    // A process that is being started by another thread has the file open for a moment, and with it
+    // the lock: closing it alone would not let the next one write.
+    let _ = file.unlock();
+}
+
+/// As [`publish`], and the new file comes back with its writer's lock, open for appending: nobody
+/// else has written it.
+pub(super) fn publish_held<T, G, E: From<Error>>(
+    target: &Path,
+    write: impl FnOnce(&mut Out) -> Result<T, E>,
+    claim: impl FnOnce() -> Result<G>,
+) -> Result<(T, File), E> {
     let folder = folder_of(target);
     if target.symlink_metadata().is_ok() {
         return Err(exists(target).into());
@@ -75,10 +94,7 @@ pub(super) fn publish<T, G, E: From<Error>>(
     drop(draft);
     sync_folder(folder)?;
     drop(held);
-    // A process that is being started by another thread has the file open for a moment, and with it
-    // the lock: only giving it back lets the next one open the new file for writing.
-    let _ = file.unlock();
-    Ok(written)
+    Ok((written, file))
 }
 
 /// A file that has no name of its own yet; its provisional one goes when this does.
@@ -106,7 +122,7 @@ impl Draft {
             );
             let path = folder.join(name);
             let mut options = File::options();
-            let file = match private(options.write(true).create_new(true)).open(&path) {
+            let file = match private(options.read(true).append(true).create_new(true)).open(&path) {
                 Ok(file) => file,
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => continue,
                 Err(error) => return Err(Error::io("write a file in it", folder, error)),

@@ -1,5 +1,6 @@
 //! One session in a file, and what it answers through its index.
 
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -117,6 +118,15 @@ impl Session {
     pub(super) fn open_with(path: &Path, options: OpenOptions) -> Result<Self> {
         // Locked first, so that nobody writes behind the state that is read.
         let lock = options.write.then(|| Appender::open(path)).transpose()?;
+        Self::open_locked(path, options, lock)
+    }
+
+    /// Opens a session for writing whose file was just made and is still held.
+    pub(super) fn open_held(path: &Path, options: OpenOptions, file: File) -> Result<Self> {
+        Self::open_locked(path, options.write(true), Some(Appender::held(file, path)?))
+    }
+
+    fn open_locked(path: &Path, options: OpenOptions, lock: Option<Appender>) -> Result<Self> {
         let state = State::open(path, &options, None)?;
         let writer = lock.map(|lock| Writer::start(lock, &state, options.durability));
         let writer = writer.transpose()?;

@@ -109,7 +109,7 @@ impl State {
         })
     }
 
-    /// Lines that are indexed and not in the sidecar, as a part of all: 0 to 1.
+    /// How many entries and records are indexed and not in the sidecar.
     pub(super) fn unwritten(&self) -> u64 {
         let written = self.disk.as_ref().map_or(0, OnDisk::slots);
         u64::from(self.index.slots()).saturating_sub(written)

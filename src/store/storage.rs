@@ -4,7 +4,7 @@ use super::rules;
 use super::{Entry, Mutation, Mutations, Session, find};
 use crate::contract::{
     BranchBounds, EntryQuery, Lane, LogItem, Metadata, NewEntry, NewRecord, RecordQuery,
-    SessionStorage, check_limit,
+    SessionStorage, check_limit, codebot, pi,
 };
 use crate::error::Result;
 use crate::json::{Document, Grammar, Json, lossy};
@@ -124,17 +124,8 @@ impl SessionStorage for Session {
     fn set_name(&self, name: Option<&str>) -> Result<()> {
         let new = match self.format() {
             Format::PiV4 => return self.inner.write_name(name),
-            Format::CodebotV3 => {
-                NewEntry::new("session_info", one_field("name", name.unwrap_or_default()))
-            }
-            _ => {
-                let name = name.unwrap_or_default();
-                let lines: Vec<&str> = name
-                    .split(['\r', '\n'])
-                    .filter(|line| !line.is_empty())
-                    .collect();
-                NewEntry::new("session_info", one_field("name", lines.join(" ").trim()))
-            }
+            Format::CodebotV3 => codebot::session_info(name.unwrap_or_default()),
+            _ => pi::session_info(name.unwrap_or_default()),
         };
         self.inner.append_entry(&new, "main").map(|_| ())
     }
@@ -148,13 +139,7 @@ impl SessionStorage for Session {
             Format::PiV4 => self.inner.write_label(id, label),
             Format::CodebotV3 => Err(rules::cannot_hold(Format::CodebotV3, "labels")),
             _ => {
-                let mut fields = serde_json::Map::new();
-                fields.insert("targetId".to_owned(), id.into());
-                if let Some(label) = label {
-                    fields.insert("label".to_owned(), label.into());
-                }
-                let fields = serde_json::Value::Object(fields).to_string();
-                let new = NewEntry::new("label", fields);
+                let new = pi::label(id, label);
                 self.inner.append_entry(&new, "main").map(|_| ())
             }
         }
@@ -179,11 +164,6 @@ impl SessionStorage for Session {
     fn close(&self) -> Result<()> {
         self.inner.close()
     }
-}
-
-/// An object of one text.
-fn one_field(key: &str, text: &str) -> String {
-    serde_json::json!({ key: text }).to_string()
 }
 
 impl Session {

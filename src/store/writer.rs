@@ -1,6 +1,6 @@
 //! The writing half of a session: one append after the other under one lock, by the rules that all
-//! stores share, and an index that follows them in the background. Readers of the same session
-//! never wait for an append, only for the index to catch up with it.
+//! stores share, and an index that follows them in the background. An answer that has something to
+//! catch up with waits for the append under way; nothing else does.
 
 use std::fmt;
 use std::path::Path;
@@ -48,12 +48,12 @@ struct Pen {
     head: Head,
     line: Line,
     recent: Recent,
-    /// The file came to be, and is not indexed yet.
-    appeared: bool,
-    /// Appends since the index last followed.
-    unindexed: u64,
-    /// Where the index was when it last followed.
-    indexed: u64,
+    /// The file came to be, or was cut, and is to be indexed anew.
+    changed: bool,
+    /// Appends since the sidecar last followed.
+    unflushed: u64,
+    /// The length of the log when it did.
+    flushed: u64,
 }
 
 /// The ids that were written and are not indexed yet, as hashes: whoever finds one here asks the
@@ -152,8 +152,8 @@ impl Writer {
     fn of(log: Output, state: &State, durability: Durability) -> Result<Self> {
         let format = state.index.format;
         let head = head_of(state)?;
-        let indexed = log.len();
-        let written = AtomicU64::new(indexed);
+        let flushed = log.len();
+        let written = AtomicU64::new(flushed);
         Ok(Self {
             pen: Mutex::new(Pen {
                 log,
@@ -162,9 +162,9 @@ impl Writer {
                 head,
                 line: Line::default(),
                 recent: Recent::default(),
-                appeared: false,
-                unindexed: 0,
-                indexed,
+                changed: false,
+                unflushed: 0,
+                flushed,
             }),
             written,
             upkeep: Mutex::new(None),
@@ -231,9 +231,10 @@ fn head_of(state: &State) -> Result<Head> {
 impl Pen {
     /// Writes the line that was made, and returns where it starts.
     fn write(&mut self) -> Result<u64> {
+        self.changed |= self.log.mend_tail()?;
         let (start, appeared) = self.log.append(self.line.bytes(), self.durable)?;
-        self.unindexed += 1;
-        self.appeared |= appeared;
+        self.unflushed += 1;
+        self.changed |= appeared;
         Ok(start)
     }
 
@@ -272,23 +273,20 @@ impl Inner {
         let writer = self.writer()?;
         let mut pen = writer.pen.lock();
         self.check_open()?;
-        if pen.log.mend_tail()? {
-            pen.indexed = pen.log.len();
-            // The index of before covers bytes that are gone now.
-            let _turn = self.renewing.lock();
-            let state = State::open(&self.path, &self.options, None)?;
-            *self.state.write() = Arc::new(state);
-        }
         let result = run(&mut pen).map_err(|error| error.at_path(&self.path));
-        if std::mem::take(&mut pen.appeared) {
+        if std::mem::take(&mut pen.changed) {
+            // The index of before is of bytes that are gone, or of a file that was not there.
             let _turn = self.renewing.lock();
-            let state = State::open(&self.path, &self.options, None)?;
-            *self.state.write() = Arc::new(state);
+            match State::open(&self.path, &self.options, None) {
+                Ok(state) => *self.state.write() = Arc::new(state),
+                // The line is written all the same; the next write tries again.
+                Err(_) => pen.changed = true,
+            }
         }
         writer.written.store(pen.log.len(), Ordering::Release);
-        let behind = pen.log.len().saturating_sub(pen.indexed);
+        let behind = pen.log.len().saturating_sub(pen.flushed);
         let is_time =
-            pen.unindexed >= FOLLOW_SLOTS.max(pen.head.seq / 32) || behind >= FOLLOW_BYTES;
+            pen.unflushed >= FOLLOW_SLOTS.max(pen.head.seq / 32) || behind >= FOLLOW_BYTES;
         drop(pen);
         if is_time && !writer.is_following.swap(true, Ordering::AcqRel) {
             self.follow(writer);
@@ -327,8 +325,6 @@ impl Inner {
             let mut pen = writer.pen.lock();
             let len = pen.log.len();
             pen.recent.leave(len);
-            pen.unindexed = 0;
-            pen.indexed = len;
             if let Some(state) = pen.log.pending_state(&self.options) {
                 let _turn = self.renewing.lock();
                 *self.state.write() = Arc::new(state?);
@@ -356,6 +352,11 @@ impl Inner {
 
     /// Brings index and sidecar up to date.
     fn flush(&self) -> Result<()> {
+        if let Some(writer) = &self.writer {
+            let mut pen = writer.pen.lock();
+            pen.unflushed = 0;
+            pen.flushed = pen.log.len();
+        }
         self.catch_up()?;
         let _turn = self.renewing.lock();
         let state = self.state();

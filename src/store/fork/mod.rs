@@ -7,13 +7,14 @@ mod pi_v4;
 mod plan;
 mod splice;
 
+use std::fs::File;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
 use serde::Serialize;
 
 use super::Session;
-use super::publish::{Out, publish};
+use super::publish::{Out, give_back, publish_held};
 use crate::contract::{CreateOptions, ForkScope};
 use crate::error::{Code, Error, Result};
 use crate::format::{hex_id, now_nanos, uuid_v7};
@@ -117,7 +118,9 @@ fn to_file(
         nanos,
         salvage,
     };
-    fork(source, target, wanted, || Ok(()))
+    let (forked, file) = fork(source, target, wanted, || Ok(()))?;
+    give_back(&file);
+    Ok(forked)
 }
 
 /// The id that is asked for, or a new one of the format's kind.
@@ -129,13 +132,13 @@ pub(super) fn new_id(format: Format, options: &CreateOptions) -> Result<String> 
     }
 }
 
-/// Writes a fork; `claim` as in [`publish`].
+/// Writes a fork; `claim` and what comes back as in [`publish_held`].
 pub(super) fn fork<G>(
     source: &Session,
     target: &Path,
     wanted: Wanted<'_>,
     claim: impl Fn() -> Result<G>,
-) -> Result<Forked> {
+) -> Result<(Forked, File)> {
     let format = source.format();
     if wanted.options.format.is_some_and(|other| other != format) {
         return Err(Error::new(
@@ -145,7 +148,7 @@ pub(super) fn fork<G>(
             ),
         ));
     }
-    source.answer(|source| publish(target, |out| write(source, wanted, out), &claim))
+    source.answer(|source| publish_held(target, |out| write(source, wanted, out), &claim))
 }
 
 fn write(source: Source<'_>, wanted: Wanted<'_>, out: &mut Out) -> Answer<Forked> {

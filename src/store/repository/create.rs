@@ -12,7 +12,7 @@ use crate::index::Sidecar;
 use crate::log::{LogFile, Reading, make_folder, private};
 use crate::model::Format;
 use crate::store::fork::{self, Wanted};
-use crate::store::publish::{exists, folder_of, publish, sync_folder};
+use crate::store::publish::{Out, exists, folder_of, give_back, publish_held, sync_folder};
 use crate::store::rules::{cannot_hold, check_session_id};
 use crate::store::{Forked, OpenOptions, Session};
 
@@ -49,8 +49,9 @@ impl Repository {
             let claim = Box::new(move || repository.claim(&id));
             return Session::create_pending(&target, line.bytes(), options, claim);
         }
-        publish::<_, _, Error>(&target, |out| out.put(line.bytes()), || self.claim(&id))?;
-        self.open_path(&target)
+        let write = |out: &mut Out| out.put(line.bytes());
+        let ((), file) = publish_held::<_, _, Error>(&target, write, || self.claim(&id))?;
+        Session::open_held(&target, self.options.clone(), file)
     }
 
     /// Makes a session out of a part of another one, and opens it for writing. The parent is the
@@ -85,8 +86,8 @@ impl Repository {
             nanos,
             salvage: self.options.salvage,
         };
-        fork::fork(&source, &target, wanted, || self.claim(&id))?;
-        self.open_path(&target)
+        let (_, file) = fork::fork(&source, &target, wanted, || self.claim(&id))?;
+        Session::open_held(&target, self.options.clone(), file)
     }
 
     /// Removes a session with its sidecar and with what was cut off its end when it was repaired. A
@@ -191,7 +192,8 @@ impl Session {
             nanos,
             salvage: self.inner.options.salvage,
         };
-        let forked = fork::fork(self, &target, wanted, || beside.claim(&id))?;
+        let (forked, file) = fork::fork(self, &target, wanted, || beside.claim(&id))?;
+        give_back(&file);
         Ok((target, forked))
     }
 }
@@ -227,8 +229,9 @@ impl OpenOptions {
             }
             return Session::create_pending(path, header.bytes(), writing, Box::new(|| Ok(None)));
         }
-        publish::<_, _, Error>(path, |out| out.put(header.bytes()), || Ok(()))?;
-        writing.open(path)
+        let write = |out: &mut Out| out.put(header.bytes());
+        let ((), file) = publish_held::<_, _, Error>(path, write, || Ok(()))?;
+        Session::open_held(path, writing, file)
     }
 }
 

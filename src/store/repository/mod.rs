@@ -121,7 +121,11 @@ impl Repository {
     }
 
     fn recent(&self, write: bool) -> Result<Option<Session>> {
-        let listing = self.list()?;
+        let listing = match self.list() {
+            // Where there is no folder there is no session.
+            Err(error) if error.code() == Code::NotFound => return Ok(None),
+            listing => listing?,
+        };
         listing
             .sessions
             .first()
