@@ -310,13 +310,14 @@ fn an_empty_folder_has_no_sessions_and_a_missing_one_is_an_error() {
     let missing = Repository::new(folder.path("missing"));
     for error in [
         missing.list().map(drop),
-        missing.most_recent_read_only().map(drop),
         missing.open_read_only("x").map(drop),
     ] {
         let error = error.expect_err("no folder");
         assert_eq!(error.code(), Code::NotFound);
         assert_eq!(error.path(), Some(&*folder.path("missing")));
     }
+    let none = missing.most_recent().expect("an answer");
+    assert!(none.is_none());
     fs::write(folder.path("file"), b"x").expect("written");
     let error = Repository::new(folder.path("file")).list();
     assert_eq!(error.expect_err("no folder").code(), Code::Storage);

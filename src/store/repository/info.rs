@@ -11,7 +11,6 @@ use crate::store::Session;
 
 /// What a listing shows of a session.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-#[non_exhaustive]
 pub struct SessionInfo {
     /// The session's id.
     pub id: String,
