@@ -289,6 +289,8 @@ impl Linker<'_, '_> {
                     };
                     last = Some((name, class, found));
                     match found {
+                        // What starts later is another operation.
+                        Some(slot) if class == Class::Record && slot >= self.slot(number) => NONE,
                         Some(slot) => slot,
                         None if class == Class::Entry => {
                             let hash = ids::hash(id, self.seed);

@@ -416,6 +416,11 @@ impl Index {
         Ok(false)
     }
 
+    /// Whether lines name an entry with this id that is not there.
+    pub(crate) fn lacks(&self, id: &str) -> std::result::Result<bool, Damaged> {
+        self.is_wanted(ids::hash(id.as_bytes(), self.seed()))
+    }
+
     /// All hashes that [`is_wanted`](Self::is_wanted) knows.
     pub(crate) fn wanted(&self) -> std::result::Result<Vec<u64>, Damaged> {
         self.last()

@@ -6,7 +6,9 @@ use std::sync::Arc;
 
 use super::state::State;
 use crate::error::Result;
-use crate::format::{Fact, Mutation as Meant, Sequence, detect, interpret};
+use crate::format::{
+    Fact, Mutation as Meant, Sequence, by_shape, claims_header, detect, interpret,
+};
 use crate::json::{Document, Grammar, lossy};
 use crate::log::{Lines, judge};
 use crate::model::Format;
@@ -125,8 +127,14 @@ impl Mutations {
                 0
             };
             let text = bytes.get(skip..).unwrap_or_default();
+            let (header_seen, salvage) = (self.header_seen, self.salvage);
             let judged = judge(text, line.terminated, |document| {
-                interpret(format, document.root(), false).mutation.is_some()
+                let object = document.root();
+                if header_seen {
+                    interpret(format, object, false).mutation.is_some()
+                } else {
+                    claims_header(object) || (salvage && by_shape(object).is_some())
+                }
             });
             for range in judged.objects {
                 let offset = line.offset + u64::try_from(skip + range.start).unwrap_or(0);

@@ -150,6 +150,16 @@ pub(crate) fn taken(id: &str) -> Error {
     )
 }
 
+/// The error for an id that lines name and no entry has: what they say would change behind them.
+pub(crate) fn awaited(id: &str) -> Error {
+    Error::new(
+        Code::AlreadyExists,
+        format!(
+            "lines of this session name `{id}`, an entry that is missing, and would take a new one for it; take another id"
+        ),
+    )
+}
+
 /// The error for an entry that does not exist.
 pub(crate) fn unknown_entry(id: &str) -> Error {
     Error::new(

@@ -209,10 +209,16 @@ impl Session {
             return Ok(all);
         };
         let state = self.state();
-        Ok(match state.log.next_line_start(behind)? {
-            Some(offset) => Mutations::behind(state, salvage, offset, count),
-            None => all,
-        })
+        let Some(offset) = state.log.next_line_start(behind)? else {
+            return Ok(all);
+        };
+        let len = usize::try_from(offset - behind).unwrap_or(usize::MAX);
+        let rest = state.log.read(behind, len)?.unwrap_or_default();
+        if !rest.trim_ascii().is_empty() {
+            // More than one object on a line.
+            return Ok(all);
+        }
+        Ok(Mutations::behind(state, salvage, offset, count))
     }
 
     /// A kept line as an item of the log.

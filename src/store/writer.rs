@@ -296,6 +296,12 @@ impl Inner {
 
     /// Brings the index up to date in a thread of its own.
     fn follow(self: &Arc<Self>, writer: &Writer) {
+        let mut upkeep = writer.upkeep.lock();
+        if self.closed.load(Ordering::Acquire) {
+            // Nobody would wait for the thread: the sidecar would change behind the end.
+            writer.is_following.store(false, Ordering::Release);
+            return;
+        }
         let inner = Arc::clone(self);
         let thread = std::thread::Builder::new()
             .name("leaflog-index".to_owned())
@@ -308,7 +314,7 @@ impl Inner {
             });
         match thread {
             // The one before is done: it said so.
-            Ok(thread) => *writer.upkeep.lock() = Some(thread),
+            Ok(thread) => *upkeep = Some(thread),
             Err(_) => writer.is_following.store(false, Ordering::Release),
         }
     }
@@ -432,6 +438,9 @@ impl Inner {
             pen.head.lane(lane)?;
             if new.id.is_some() {
                 self.check_unused(pen, &id)?;
+                if self.ask(|source| Ok(source.index.lacks(&id)?))? {
+                    return Err(rules::awaited(&id));
+                }
             }
             self.check_targets(pen, new)?;
             let offset = pen.write()?;
@@ -591,7 +600,9 @@ impl Inner {
     fn unused_hex_id(&self, pen: &mut Pen) -> Result<String> {
         loop {
             let id = hex_id();
-            if !self.has(pen, &id, &[Class::Entry])? {
+            if !self.has(pen, &id, &[Class::Entry])?
+                && !self.ask(|source| Ok(source.index.lacks(&id)?))?
+            {
                 return Ok(id);
             }
         }

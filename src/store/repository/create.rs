@@ -316,10 +316,11 @@ fn delete(path: &Path, options: &OpenOptions) -> Result<()> {
     if let Ok(items) = fs::read_dir(folder_of(path)) {
         derived.extend(items.flatten().filter_map(|item| {
             let name = item.file_name();
-            let offset = name.to_str()?.strip_prefix(&*torn)?;
-            offset
+            // An offset, and a number where it was not the first one there.
+            let place = name.to_str()?.strip_prefix(&*torn)?;
+            place
                 .bytes()
-                .all(|byte| byte.is_ascii_digit())
+                .all(|byte| byte.is_ascii_digit() || byte == b'-')
                 .then(|| item.path())
         }));
     }
