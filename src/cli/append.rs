@@ -5,9 +5,9 @@ use std::fs;
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 use leaflog::{
-    Code, CreateOptions, Entry, Error, MemoryRepository, NewEntry, NewRecord, Session,
+    Code, CreateOptions, Entry, Error, Format, MemoryRepository, NewEntry, NewRecord, Session,
     SessionRepository, SessionStorage,
 };
 use serde::Serialize;
@@ -16,7 +16,6 @@ use super::Exit;
 use super::args::Opening;
 use super::branch::with_remedy;
 use super::failure::Failure;
-use super::generate::FormatName;
 use super::out::Out;
 use super::text::clean;
 
@@ -53,12 +52,33 @@ pub(crate) struct Append {
     /// Make the session first, in this format; the file must not exist. A session of pi-v3 begins
     /// with a user or assistant message
     #[arg(long, value_enum, value_name = "FORMAT", conflicts_with = "at")]
-    create: Option<FormatName>,
+    create: Option<WrittenFormat>,
     /// The working directory of the session that is made [default: the current one]
     #[arg(long, value_name = "DIR", requires = "create")]
     cwd: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) opening: Opening,
+}
+
+/// The formats that new sessions can have.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum WrittenFormat {
+    #[value(name = "codebot-v3")]
+    CodebotV3,
+    #[value(name = "pi-v3")]
+    PiV3,
+    #[value(name = "pi-v4")]
+    PiV4,
+}
+
+impl From<WrittenFormat> for Format {
+    fn from(name: WrittenFormat) -> Self {
+        match name {
+            WrittenFormat::CodebotV3 => Self::CodebotV3,
+            WrittenFormat::PiV3 => Self::PiV3,
+            WrittenFormat::PiV4 => Self::PiV4,
+        }
+    }
 }
 
 #[derive(Serialize)]
@@ -96,6 +116,13 @@ impl Append {
             return Err(error.into());
         }
         let session_id = session.session_id();
+        if let Some(torn) = session.torn_tail() {
+            out.warn(&format!(
+                "{}: its torn last line was cut off and is kept in {}",
+                self.file.display(),
+                torn.display()
+            ))?;
+        }
         session.close()?;
         if out.json() {
             out.object(&Object {

@@ -85,7 +85,8 @@ impl Branch {
 
 /// The same error with what helps at a prompt, if it is about a lane.
 pub(crate) fn with_remedy(error: Error, lane: &str, file: &Path) -> Error {
-    if error.code() != Code::InvalidLane {
+    // What the library says of formats without lanes holds here too.
+    if error.code() != Code::InvalidLane || !error.message().contains("create_lane") {
         return error;
     }
     let message =

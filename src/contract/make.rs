@@ -15,7 +15,8 @@ pub struct CreateOptions {
     /// The session's id: letters, digits, `-`, `_` and `.`, starting and ending with a letter or
     /// digit. A time-ordered one (UUID version 7) is made if none is given.
     pub id: Option<String>,
-    /// The working directory that the session belongs to.
+    /// The working directory that the session belongs to, made absolute. An empty one is that of
+    /// the process, and in a fork that of the source.
     pub cwd: String,
     /// The parent session: an id (pi v4), the path of a file (pi v3).
     pub parent: Option<String>,
@@ -117,7 +118,8 @@ impl NewEntry {
         }
     }
 
-    /// The same with an id of the caller's.
+    /// The same with an id of the caller's: any text in pi v4, 8 lower-case hexadecimal digits in
+    /// codebot and pi v3.
     #[must_use]
     pub fn with_id(mut self, id: impl Into<String>) -> Self {
         self.id = Some(id.into());

@@ -121,8 +121,8 @@ pub trait SessionStorage: Send + Sync {
     ///
     /// # Errors
     ///
-    /// `already_exists` for a name in use, `not_found` for an unknown entry, `unsupported` in a
-    /// format without lanes.
+    /// `already_exists` for a name in use, `invalid_lane` for an empty one, `not_found` for an
+    /// unknown entry, `unsupported` in a format without lanes.
     fn create_lane(&self, name: &str, at: Option<&str>) -> Result<()>;
 
     /// Puts a lane on another entry, or on nothing.

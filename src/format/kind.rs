@@ -38,7 +38,7 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
-    const ALL: [Self; 27] = [
+    pub(super) const ALL: [Self; 27] = [
         Self::Other,
         Self::Header,
         Self::Message,

@@ -63,6 +63,16 @@ pub(crate) fn kind_by_name(format: Format, name: &str) -> Named {
     }
 }
 
+/// The names of the kinds of entries that a format has, but for codebot's header.
+pub(crate) fn entry_kinds(format: Format) -> Vec<&'static str> {
+    let kinds = Kind::ALL.into_iter();
+    let mut names: Vec<_> = kinds.filter_map(|kind| name_of(format, kind)).collect();
+    if format == Format::CodebotV3 {
+        names.push("reasoning_effort_change");
+    }
+    names
+}
+
 /// The name that every entry of a kind has in the lines of a format; none if there are several, or
 /// if it is no entry.
 pub(crate) fn name_of(format: Format, kind: Kind) -> Option<&'static str> {

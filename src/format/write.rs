@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 
 use super::time::{format_nanos, format_time};
-use super::{Kind, Meaning, Mutation, interpret, text_of};
+use super::{Kind, Mutation, interpret, text_of};
 use crate::contract::{CreateOptions, NewEntry, NewRecord};
 use crate::error::{Code, Error, Result};
 use crate::json::{Document, FastParser, Grammar, Json, PADDING, compact};
@@ -114,6 +114,7 @@ pub(crate) fn record_line(
     line.end();
     let id = envelope.id;
     line.check(&Expected::Record { new, id })
+        .map_err(|error| refused(&new.fields, error))
 }
 
 /// Writes the line that makes or moves a lane (pi v4).
@@ -383,12 +384,13 @@ fn entry_says<'a, V: Json<'a>>(format: Format, new: &NewEntry, id: &str, object:
     each_once(object, keys, format == Format::CodebotV3)?;
     let meaning = interpret(format, object, false);
     let Some(Mutation::Entry(entry)) = &meaning.mutation else {
-        return Err(not_of(&new.kind, &meaning));
+        return Err(not_of(format, &new.kind));
     };
     if matches!(entry.kind, None | Some(Kind::Header)) {
         return Err(bad(&format!(
-            "expected a kind of entry that {format} has, found `{}`",
-            new.kind
+            "expected a kind of entry that {format} has, found `{}`; it has {}",
+            new.kind,
+            super::entry_kinds(format).join(", ")
         )));
     }
     let own = |key| text_of(object.field(key)).is_some();
@@ -410,7 +412,7 @@ fn entry_says<'a, V: Json<'a>>(format: Format, new: &NewEntry, id: &str, object:
         _ => true,
     };
     if !has_all || !meaning.findings.is_empty() || entry.id.as_deref() != Some(id) {
-        return Err(not_of(&new.kind, &meaning));
+        return Err(not_of(format, &new.kind));
     }
     Ok(())
 }
@@ -420,7 +422,7 @@ fn record_says<'a, V: Json<'a>>(new: &NewRecord, id: &str, object: V) -> Result<
     let meaning = interpret(Format::PiV4, object, false);
     let record = match &meaning.mutation {
         Some(Mutation::Record(record)) if meaning.findings.is_empty() && record.id == id => record,
-        _ => return Err(not_of(&new.kind, &meaning)),
+        _ => return Err(not_of(Format::PiV4, &new.kind)),
     };
     let intent = object
         .field("intent")
@@ -436,7 +438,8 @@ fn record_says<'a, V: Json<'a>>(new: &NewRecord, id: &str, object: V) -> Result<
         }
         (Kind::OperationStarted, _) if !matches!(&*intent, "run" | "compaction" | "navigation") => {
             return Err(bad(&format!(
-                "expected `intent.kind` to be `run`, `compaction` or `navigation`, found `{intent}`"
+                "expected `intent.kind` to be `run`, `compaction` or `navigation`, found {}",
+                if intent.is_empty() { "none" } else { &*intent }
             )));
         }
         (Kind::OperationStarted, _) => Step::Started,
@@ -485,10 +488,52 @@ fn each_once<'a, V: Json<'a>>(object: V, keys: &[&str], all: bool) -> Result<()>
     Ok(())
 }
 
-fn not_of(kind: &str, meaning: &Meaning<'_>) -> Error {
-    match meaning.findings.first() {
-        Some(finding) => bad(&finding.detail),
-        None => bad(&format!("the fields do not have the shape of `{kind}`")),
+fn not_of(format: Format, kind: &str) -> Error {
+    match shape_of(format, kind) {
+        Some(shape) => bad(&format!(
+            "expected {shape}, in the fields of `{kind}`; nothing was written"
+        )),
+        None => bad(&format!(
+            "the fields do not have the shape of `{kind}`; nothing was written"
+        )),
+    }
+}
+
+/// What the fields of a kind must have.
+fn shape_of(format: Format, kind: &str) -> Option<&'static str> {
+    let codebot = format == Format::CodebotV3;
+    Some(match kind {
+        "message" if codebot => "`role`, a text, and `content`, a list of objects",
+        "message" => "`message`, an object",
+        "model_change" if codebot => "`provider` and `model`, texts",
+        "model_change" => "`provider` and `modelId`, texts",
+        "reasoning_effort_change" | "thinking_change" => "`level`, a text",
+        "thinking_level_change" => "`thinkingLevel`, a text",
+        "active_tools_change" => "`activeToolNames`, a list of texts",
+        "compaction" if codebot => "`summary`, a text, and `messages`, a list of messages",
+        "compaction" if format == Format::PiV4 => {
+            "`summary`, a text, and `retainedTail`, a list of messages"
+        }
+        "compaction" => "`summary`, a text",
+        "branch_summary" => "`fromId` and `summary`, texts",
+        "custom" | "custom_message" => "`customType`, a text",
+        "context_edit" => "`targetId`, a text, and `replacement`, null or an object with `content`",
+        "label" => "`targetId`, a text, and maybe `label`, a text",
+        "session_info" => "`name`, a text",
+        "plan_state" => "`phase`, `slug` and `pre_mode`, texts",
+        "usage" => "`usage`, an object",
+        _ => return None,
+    })
+}
+
+/// The error of a check, or that the caller's fields are no JSON, if that is what is behind it.
+fn refused(fields: &str, error: Error) -> Error {
+    match Grammar::parse(fields.as_bytes()) {
+        Ok(_) => error,
+        Err(syntax) => bad(&format!(
+            "expected the fields to be a JSON object, found no JSON: expected {} at byte {} of them",
+            syntax.expected, syntax.at
+        )),
     }
 }
 

@@ -58,6 +58,8 @@ pub(crate) struct Appender<D: Device = File> {
     len: u64,
     /// Where an unfinished last line starts that is to be dealt with before the first write.
     tail: Option<Tail>,
+    /// The file that a torn last line was kept in.
+    torn: Option<PathBuf>,
     /// Why nothing more can be written.
     broken: Option<&'static str>,
     last_append: Option<Instant>,
@@ -130,6 +132,7 @@ impl<D: Device> Appender<D> {
             identity,
             len,
             tail: None,
+            torn: None,
             broken: None,
             last_append: None,
             last_look: None,
@@ -139,6 +142,11 @@ impl<D: Device> Appender<D> {
     /// Bytes of the log, all that were acknowledged.
     pub(crate) fn len(&self) -> u64 {
         self.len
+    }
+
+    /// The file that a torn last line was kept in when it was cut off.
+    pub(crate) fn torn(&self) -> Option<&Path> {
+        self.torn.as_deref()
     }
 
     /// Says that the last line has no newline.
@@ -156,7 +164,7 @@ impl<D: Device> Appender<D> {
             Tail::Whole => self.write(b"\n")?,
             Tail::Torn(start) => {
                 let len = self.len;
-                keep_beside(&self.path, start, len)?;
+                self.torn = Some(keep_beside(&self.path, start, len)?);
                 self.device
                     .cut(start)
                     .map_err(|e| Error::io("cut its torn last line off", &self.path, e))?;
@@ -278,7 +286,7 @@ impl<D: Device> Appender<D> {
 }
 
 /// Copies the bytes of a torn last line into a file beside the log, on the disk before it returns.
-fn keep_beside(path: &Path, start: u64, end: u64) -> Result<()> {
+fn keep_beside(path: &Path, start: u64, end: u64) -> Result<PathBuf> {
     let mut log = File::open(path).map_err(|e| Error::io("open it", path, e))?;
     log.seek(SeekFrom::Start(start))
         .map_err(|e| Error::io("read it", path, e))?;
@@ -298,11 +306,16 @@ fn keep_beside(path: &Path, start: u64, end: u64) -> Result<()> {
             Ok(mut file) => {
                 return io::copy(&mut torn, &mut file)
                     .and_then(|_| file.sync_all())
-                    .map_err(failed);
+                    .map_err(failed)
+                    .map(|()| beside.clone());
             }
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
             Err(error) => return Err(failed(error)),
         }
     }
-    Ok(())
+    Err(Error::new(
+        Code::Storage,
+        "expected a free name for the copy of its torn last line, found them all taken; move the copies away",
+    )
+    .at_path(path))
 }

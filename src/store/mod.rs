@@ -2,6 +2,7 @@
 //! that joins log, index, format and snapshot.
 
 mod convert;
+mod cwd;
 mod entry;
 mod find;
 mod follow;

@@ -36,6 +36,14 @@ impl Output {
         }
     }
 
+    /// The file that a torn last line was kept in when it was cut off.
+    pub(super) fn torn(&self) -> Option<PathBuf> {
+        match self {
+            Self::File(log) => log.torn().map(Path::to_owned),
+            Self::Pending { .. } => None,
+        }
+    }
+
     /// Deals with an unfinished last line. True if the log was cut.
     pub(super) fn mend_tail(&mut self) -> Result<bool> {
         match self {

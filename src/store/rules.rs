@@ -21,6 +21,8 @@ pub(crate) struct Head {
     pub(crate) seq: u64,
     /// In the order they were made.
     pub(crate) lanes: Vec<OpenLane>,
+    /// The format has no other lanes.
+    pub(crate) only_main: bool,
 }
 
 impl Default for Head {
@@ -29,6 +31,7 @@ impl Default for Head {
         Self {
             seq: 0,
             lanes: vec![OpenLane::new("main", None)],
+            only_main: false,
         }
     }
 }
@@ -58,7 +61,15 @@ impl Head {
 
     /// A lane that must exist.
     pub(crate) fn lane(&self, name: &str) -> Result<&OpenLane> {
-        self.find(name).ok_or_else(|| unknown_lane(name))
+        self.find(name).ok_or_else(|| {
+            if self.only_main {
+                return Error::new(
+                    Code::InvalidLane,
+                    format!("there is no lane `{name}`: the format has no lanes but `main`"),
+                );
+            }
+            unknown_lane(name)
+        })
     }
 
     fn find(&self, name: &str) -> Option<&OpenLane> {
@@ -71,6 +82,12 @@ impl Head {
 
     /// Refuses a lane name that is in use.
     pub(crate) fn check_new_lane(&self, name: &str) -> Result<()> {
+        if name.is_empty() {
+            return Err(Error::new(
+                Code::InvalidLane,
+                "expected a name for the lane, found an empty one",
+            ));
+        }
         match self.find(name) {
             None => Ok(()),
             Some(_) => Err(Error::new(
@@ -185,7 +202,10 @@ pub(crate) fn read_only() -> Error {
 pub(crate) fn cannot_hold(format: crate::Format, what: &str) -> Error {
     Error::new(
         Code::Unsupported,
-        format!("{format} has no {what}; `convert` makes a pi-v4 session, which has"),
+        match format {
+            crate::Format::CodebotV3 => format!("{format} has no {what}; a pi-v4 session has"),
+            _ => format!("{format} has no {what}; `convert` makes a pi-v4 session, which has"),
+        },
     )
 }
 

@@ -163,6 +163,13 @@ impl Session {
         LaneView::of(self, name)
     }
 
+    /// The file beside the log that holds its torn last line, if this session has cut one off: it
+    /// does so with its first write.
+    #[must_use]
+    pub fn torn_tail(&self) -> Option<PathBuf> {
+        self.inner.torn_tail()
+    }
+
     /// The log's path.
     #[must_use]
     pub fn log_path(&self) -> &Path {

@@ -207,6 +207,7 @@ fn head_of(state: &State) -> Result<Head> {
         return Ok(Head {
             seq: u64::from(state.index.slots()),
             lanes: vec![OpenLane::new("main", summary.last_entry.clone())],
+            only_main: true,
         });
     }
     let damaged = || {
@@ -225,6 +226,7 @@ fn head_of(state: &State) -> Result<Head> {
     Ok(Head {
         seq: summary.last_seq,
         lanes: lanes.collect(),
+        only_main: false,
     })
 }
 
@@ -545,6 +547,11 @@ impl Inner {
     pub(super) fn head(&self) -> Option<Head> {
         let writer = self.writer.as_ref()?;
         Some(writer.pen.lock().head.clone())
+    }
+
+    /// The file that a torn last line was kept in by this session.
+    pub(super) fn torn_tail(&self) -> Option<std::path::PathBuf> {
+        self.writer.as_ref()?.pen.lock().log.torn()
     }
 
     fn check_entry(&self, pen: &mut Pen, id: Option<&str>) -> Result<()> {

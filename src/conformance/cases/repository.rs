@@ -7,7 +7,7 @@ use std::time::Duration;
 use crate::conformance::failure::{Outcome, ensure, refused, same, some};
 use crate::conformance::scene::{Live, Scene, append};
 use crate::conformance::state::State;
-use crate::contract::{BranchBounds, CreateOptions, EntryQuery, RecordQuery};
+use crate::contract::{BranchBounds, CreateOptions, EntryQuery, ForkScope, RecordQuery};
 use crate::error::Code;
 use crate::model::{At, Format};
 
@@ -257,6 +257,25 @@ pub(super) fn what_the_maker_gave_is_kept(scene: &Scene<'_>) -> Outcome {
         let made = scene.repository.create(&with);
         refused("metadata", made, Code::Unsupported)?;
     }
+    let somewhere = CreateOptions {
+        cwd: "some/where".to_owned(),
+        ..scene.options("somewhere")
+    };
+    let session = scene.keep("somewhere", scene.repository.create(&somewhere)?);
+    append(&session, scene.say().user("here"))?;
+    let cwd = session.metadata()?.cwd;
+    let absolute = std::path::absolute("some/where").unwrap_or_default();
+    let absolute = Some(absolute.to_string_lossy().into_owned());
+    same("working directory", &cwd, &absolute)?;
+    let nowhere = CreateOptions {
+        cwd: String::new(),
+        ..scene.options("fork-of-somewhere")
+    };
+    let fork = scene
+        .repository
+        .fork("somewhere", &ForkScope::default(), &nowhere)?;
+    let fork = scene.keep("fork-of-somewhere", fork);
+    same("working directory of a fork", fork.metadata()?.cwd, cwd)?;
     let with = CreateOptions {
         parent: Some("parent".to_owned()),
         ..scene.options("with-parent")

@@ -161,6 +161,14 @@ impl Model {
         if options.parent.is_some() && !can.parents {
             return lacks("parents");
         }
+        let cwd = match &*options.cwd {
+            "" => std::env::current_dir(),
+            own => std::path::absolute(own),
+        };
+        let options = &CreateOptions {
+            cwd: cwd.unwrap_or_default().to_string_lossy().into_owned(),
+            ..options.clone()
+        };
         let mut place = lock(&self.place);
         let next = place.next();
         let id = options.id.clone().unwrap_or_else(|| format!("{next:016x}"));
@@ -233,15 +241,20 @@ impl SessionRepository for Model {
         scope: &ForkScope,
         options: &CreateOptions,
     ) -> Result<Box<dyn SessionStorage>> {
-        let (format, parent, copied) = {
+        let (format, parent, cwd, copied) = {
             let mut place = lock(&self.place);
             let from = place.find(source)?;
             let parent = (from.format == Format::PiV4).then(|| source.to_owned());
-            (from.format, parent, from.copied(scope)?)
+            let cwd = match &*options.cwd {
+                "" => from.options.cwd.clone(),
+                own => own.to_owned(),
+            };
+            (from.format, parent, cwd, from.copied(scope)?)
         };
         let options = CreateOptions {
             parent: options.parent.clone().or(parent),
             format: Some(format),
+            cwd,
             ..options.clone()
         };
         let mut fork = self.make(&options)?;

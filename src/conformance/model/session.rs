@@ -211,6 +211,9 @@ impl SessionStorage for ModelSession {
         if !can(stored).lanes {
             return Err(lacks(stored, "lanes"));
         }
+        if name.is_empty() {
+            return Err(Error::new(Code::InvalidLane, "a lane needs a name"));
+        }
         if stored.lanes()?.iter().any(|lane| lane.name == name) {
             return Err(Error::new(Code::AlreadyExists, format!("`{name}` exists")));
         }

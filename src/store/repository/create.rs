@@ -11,6 +11,7 @@ use crate::format::{Line, header_line, now_nanos};
 use crate::index::Sidecar;
 use crate::log::{LogFile, Reading, make_folder, private};
 use crate::model::Format;
+use crate::store::cwd::absolute;
 use crate::store::fork::{self, Wanted};
 use crate::store::publish::{Out, exists, folder_of, give_back, publish_held, sync_folder};
 use crate::store::rules::{cannot_hold, check_session_id};
@@ -37,7 +38,7 @@ impl Repository {
         let nanos = now_nanos();
         let id = fork::new_id(format, options)?;
         let options = CreateOptions {
-            cwd: place::absolute(&options.cwd)?,
+            cwd: absolute(&options.cwd)?,
             ..options.clone()
         };
         let line = header(format, &id, nanos, &options)?;
@@ -75,7 +76,7 @@ impl Repository {
         let cwd = match &*options.cwd {
             // Where a session without one belongs is up to its own header, which is kept.
             "" => source.overview()?.cwd.unwrap_or_default(),
-            cwd => place::absolute(cwd)?,
+            cwd => absolute(cwd)?,
         };
         options.cwd.clone_from(&cwd);
         let target = self.target(source.format(), &id, &cwd, nanos)?;
@@ -238,7 +239,7 @@ impl OpenOptions {
 /// The header of a new session, its working directory made absolute.
 fn header(format: Format, id: &str, nanos: u64, options: &CreateOptions) -> Result<Line> {
     let options = CreateOptions {
-        cwd: place::absolute(&options.cwd)?,
+        cwd: absolute(&options.cwd)?,
         ..options.clone()
     };
     let mut line = Line::default();

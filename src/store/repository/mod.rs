@@ -13,6 +13,7 @@ use crate::error::{Code, Error, Result};
 use crate::format::{claims_header, detect};
 use crate::json::{Document, Grammar};
 use crate::log::{Lines, LogFile, Reading, judge};
+use crate::store::cwd::absolute;
 
 pub use info::{Listing, SessionInfo};
 
@@ -93,7 +94,7 @@ impl Repository {
     ///
     /// As [`list`](Self::list), and `invalid_payload` for what can be no path.
     pub fn list_in(&self, cwd: &str) -> Result<Listing> {
-        let absolute = place::absolute(cwd)?;
+        let absolute = absolute(cwd)?;
         let mut listing = self.list()?;
         listing.sessions.retain(|info| {
             let own = info.cwd.as_deref();

@@ -1,11 +1,10 @@
 //! Where new sessions stand: the names of folders and files that codebot and pi give and look for.
 //! Whatever an id or a working directory says, the result is a name right inside the folder.
 
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
 use xxhash_rust::xxh3::xxh3_64;
 
-use crate::error::{Code, Error, Result};
 use crate::format::format_time;
 use crate::model::Format;
 
@@ -47,33 +46,6 @@ fn folder_name(cwd: &str) -> String {
     format!("{start}-{:016x}--", xxh3_64(cwd.as_bytes()))
 }
 
-/// A working directory from the root on, without `.` and `..`; an empty one is that of the process.
-pub(super) fn absolute(cwd: &str) -> Result<String> {
-    if cwd.contains('\0') {
-        return Err(Error::new(
-            Code::InvalidPayload,
-            "expected a working directory, found a NUL character in it, which no path has",
-        ));
-    }
-    let failed = |e| Error::io("find the working directory", Path::new(cwd), e);
-    let path = if cwd.is_empty() {
-        std::env::current_dir().map_err(failed)?
-    } else {
-        std::path::absolute(cwd).map_err(failed)?
-    };
-    let mut plain = PathBuf::new();
-    for part in path.components() {
-        match part {
-            Component::ParentDir => {
-                plain.pop();
-            }
-            Component::CurDir => {}
-            part => plain.push(part),
-        }
-    }
-    Ok(plain.to_string_lossy().into_owned())
-}
-
 /// Whether a file's name could end with an id.
 pub(super) fn may_name(path: &Path, id: &str) -> bool {
     stem(path).is_some_and(|stem| {
@@ -99,7 +71,7 @@ fn stem(path: &Path) -> Option<&str> {
 mod tests {
     use std::path::{Component, Path};
 
-    use super::{LONGEST, absolute, may_name, names, of};
+    use super::{LONGEST, may_name, names, of};
     use crate::model::Format;
 
     const NANOS: u64 = 1_784_019_600_123_000_000;
@@ -143,9 +115,6 @@ mod tests {
                 assert!(part.as_os_str().len() <= LONGEST, "{cwd}");
             }
         }
-        assert!(absolute("a\0b").is_err());
-        assert_eq!(absolute("/a/./b/../c/..").unwrap(), "/a");
-        assert!(Path::new(&absolute("").unwrap()).is_absolute());
     }
 
     #[test]

@@ -2,7 +2,7 @@
 //! checked, forks put together, listings sorted. Where sessions are kept is the place's.
 
 use super::session::RowSession;
-use super::{NewSession, Now, Place, Totals, fork};
+use super::{NewSession, Now, Place, Rows, Totals, fork};
 use crate::contract::{CreateOptions, ForkScope, Metadata, SessionStorage};
 use crate::error::{Code, Error, Result};
 use crate::format::{Line, header_line, now_nanos, uuid_v7};
@@ -10,6 +10,7 @@ use crate::json::{Document, Grammar, Json, lossy};
 use crate::model::Format;
 use crate::store::Listing;
 use crate::store::SessionInfo;
+use crate::store::cwd::absolute;
 use crate::store::rules::check_session_id;
 
 pub(super) fn create<P: Place>(
@@ -46,11 +47,16 @@ pub(super) fn fork<P: Place>(
     options: &CreateOptions,
 ) -> Result<Box<dyn SessionStorage>> {
     let parent = options.parent.clone().or_else(|| Some(source.to_owned()));
+    let from = place.open(source, false)?;
+    let cwd = match &*options.cwd {
+        "" => from.metadata()?.cwd.unwrap_or_default(),
+        own => own.to_owned(),
+    };
     let mut new = new_session(&CreateOptions {
         parent,
+        cwd,
         ..options.clone()
     })?;
-    let from = place.open(source, false)?;
     let (rows, now) = fork::rows_of(&from, scope)?;
     drop(from);
     let header = new.now.totals.bytes;
@@ -71,6 +77,10 @@ fn new_session(options: &CreateOptions) -> Result<NewSession> {
     let id = options.id.clone().unwrap_or_else(uuid_v7);
     check_session_id(&id)?;
     let nanos = now_nanos();
+    let options = &CreateOptions {
+        cwd: absolute(&options.cwd)?,
+        ..options.clone()
+    };
     let mut line = Line::default();
     header_line(&mut line, Format::PiV4, &id, nanos, options)?;
     let bytes = u64::try_from(line.bytes().len()).unwrap_or(u64::MAX);

@@ -135,6 +135,7 @@ impl<C: Connection> Rows for SqlRows<C> {
         let mut head = Head {
             seq: seq.unwrap_or(0),
             lanes: Vec::new(),
+            only_main: false,
         };
         connection.ask(
             "SELECT name, leaf FROM lane WHERE session = ?1 ORDER BY made",
