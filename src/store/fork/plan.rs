@@ -102,7 +102,7 @@ fn branch(
 fn refused(found: String) -> Error {
     Error::new(
         Code::InvalidForkTarget,
-        format!("expected a message to fork at, but {found}; `log` and `tree` show the messages"),
+        format!("expected a message to fork at, but {found}; name a message, or fork the whole tree"),
     )
 }
 
