@@ -104,8 +104,9 @@ impl Repository {
         for path in logs {
             let is_it = match header_id(&path) {
                 Some(own) => own == id,
-                // A file without a readable header goes by its name.
-                None => place::names(&path) == Some(id),
+                // A file without a readable header goes by its name. What is no file is no session,
+                // and opening it might wait for ever.
+                None => place::names(&path) == Some(id) && path.is_file(),
             };
             if is_it {
                 delete(&path, &self.options)?;
