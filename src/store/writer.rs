@@ -365,7 +365,7 @@ impl Inner {
         self.catch_up()?;
         let _turn = self.renewing.lock();
         let state = self.state();
-        if state.unwritten() > 0
+        if state.is_ahead()
             && let Some(written) = state.written(&self.path, &self.options)
         {
             *self.state.write() = Arc::new(written);
