@@ -279,9 +279,12 @@ fn keep_beside(path: &Path, start: u64, end: u64) -> Result<()> {
         let failed = |e| Error::io("keep the log's torn last line in it", &beside, e);
         match options.open(&beside) {
             Ok(mut file) => {
-                return io::copy(&mut torn, &mut file)
-                    .and_then(|_| file.sync_all())
-                    .map_err(failed);
+                let kept = io::copy(&mut torn, &mut file).and_then(|_| file.sync_all());
+                if kept.is_err() {
+                    // Half a copy is none, and the next attempt makes another one.
+                    let _ = std::fs::remove_file(&beside);
+                }
+                return kept.map_err(failed);
             }
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
             Err(error) => return Err(failed(error)),
