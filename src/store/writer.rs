@@ -48,8 +48,8 @@ struct Pen {
     head: Head,
     line: Line,
     recent: Recent,
-    /// The file came to be, and is not indexed yet.
-    appeared: bool,
+    /// The file came to be, or its torn last line was cut off: what is indexed is another log.
+    is_other: bool,
     /// Appends since the index last followed.
     unindexed: u64,
     /// Where the index was when it last followed.
@@ -162,7 +162,7 @@ impl Writer {
                 head,
                 line: Line::default(),
                 recent: Recent::default(),
-                appeared: false,
+                is_other: false,
                 unindexed: 0,
                 indexed,
             }),
@@ -229,11 +229,13 @@ fn head_of(state: &State) -> Result<Head> {
 }
 
 impl Pen {
-    /// Writes the line that was made, and returns where it starts.
+    /// Writes the line that was made, and returns where it starts. All that may be refused was
+    /// looked at before, so that what is refused leaves a torn last line too.
     fn write(&mut self) -> Result<u64> {
+        self.is_other |= self.log.mend_tail()?;
         let (start, appeared) = self.log.append(self.line.bytes(), self.durable)?;
         self.unindexed += 1;
-        self.appeared |= appeared;
+        self.is_other |= appeared;
         Ok(start)
     }
 
@@ -272,15 +274,9 @@ impl Inner {
         let writer = self.writer()?;
         let mut pen = writer.pen.lock();
         self.check_open()?;
-        if pen.log.mend_tail()? {
-            pen.indexed = pen.log.len();
-            // The index of before covers bytes that are gone now.
-            let _turn = self.renewing.lock();
-            let state = State::open(&self.path, &self.options, None)?;
-            *self.state.write() = Arc::new(state);
-        }
         let result = run(&mut pen).map_err(|error| error.at_path(&self.path));
-        if std::mem::take(&mut pen.appeared) {
+        if std::mem::take(&mut pen.is_other) {
+            pen.indexed = pen.log.len();
             let _turn = self.renewing.lock();
             let state = State::open(&self.path, &self.options, None)?;
             *self.state.write() = Arc::new(state);

@@ -131,6 +131,28 @@ fn a_log_that_is_cut_is_an_error_for_all_who_have_it_and_none_for_the_next() {
 }
 
 #[test]
+fn a_write_that_is_refused_leaves_a_torn_last_line_where_it_is() {
+    let folder = TempDir::new().expect("a folder");
+    let session = begun(&folder);
+    session.close().expect("closes");
+    let path = session.log_path();
+    let torn = [&fs::read(path).expect("the log"), &b"{torn"[..]].concat();
+    fs::write(path, &torn).expect("torn");
+    let next = always().write(true).open(path).expect("opens");
+    let refused = [
+        next.append_entry(user(V4, "x").with_id("first"), "main"),
+        next.append_entry(user(V4, "x"), "no lane"),
+        next.append_entry(user(V4, "\""), "main"),
+    ];
+    assert!(refused.iter().all(Result::is_err));
+    assert!(next.set_label("nobody", None).is_err() && next.move_lane("no lane", None).is_err());
+    assert_eq!(fs::read(path).expect("the log"), torn);
+    let stored = next.append_entry(user(V4, "x"), "main").expect("appends");
+    assert_eq!(stored.parent.as_deref(), Some("first"));
+    assert_right(&next);
+}
+
+#[test]
 fn all_copies_of_torn_lines_go_with_their_session() {
     let folder = TempDir::new().expect("a folder");
     let repository = Repository::new(folder.path());
