@@ -30,7 +30,7 @@ fn round(format: Format, index: IndexMode, number: u64) {
         .index(index)
         .create(&path, &options)
         .expect("a session");
-    let closes = number % 2 == 0;
+    let closes = number.is_multiple_of(2);
     // Enough for the index to follow on its own, or few.
     let appends = if closes { 5000 } else { 150 };
     let (is_done, written) = (AtomicBool::new(false), AtomicU64::new(0));
