@@ -68,6 +68,10 @@ fn private_file(path: &Path) -> io::Result<File> {
 /// the bytes lie behind what others know.
 pub(super) fn append(path: &Path, expected_len: u64, frames: &[u8]) -> io::Result<()> {
     let changed = || io::Error::other("the sidecar changed meanwhile");
+    // Opening a pipe would wait for somebody to read it.
+    if !std::fs::metadata(path)?.is_file() {
+        return Err(changed());
+    }
     let mut file = OpenOptions::new().append(true).open(path)?;
     file.try_lock().map_err(|_| changed())?;
     let opened = file.metadata()?;

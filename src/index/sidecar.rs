@@ -50,7 +50,7 @@ pub(crate) struct OnDisk {
     /// Bytes of good frames; the file may go on with others.
     good: u64,
     file_len: u64,
-    slots: u64,
+    log_end: u64,
 }
 
 impl OnDisk {
@@ -62,9 +62,9 @@ impl OnDisk {
             .eq(self.counting.iter().copied())
     }
 
-    /// The entries and records that it covers.
-    pub(crate) fn slots(&self) -> u64 {
-        self.slots
+    /// Bytes of the log that it covers.
+    pub(crate) fn log_end(&self) -> u64 {
+        self.log_end
     }
 }
 
@@ -168,7 +168,7 @@ impl Sidecar {
             frames: disk.frames + new.len(),
             good: file_len,
             file_len,
-            slots: u64::from(index.slots()),
+            log_end: index.log_end(),
         })
     }
 
@@ -190,7 +190,7 @@ fn write_to(place: &Path, index: &Index, log: &LogFile) -> Option<OnDisk> {
         counting,
         good: file_len,
         file_len,
-        slots: u64::from(index.slots()),
+        log_end: index.log_end(),
     })
 }
 
@@ -272,7 +272,7 @@ fn load(path: &Path, log: &LogFile, reading: Reading) -> Result<std::result::Res
         frames,
         good,
         file_len,
-        slots: header.first_slot + header.slots,
+        log_end: header.log_end,
     };
     let index = Index::new(format, segments, summary);
     let suspicious = is_suspicious(log, &header);

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use super::file::refuse_irregular;
 use super::lock::lock;
-use super::{Identity, private};
+use super::{Identity, folder_of, private, sync_folder};
 use crate::error::{Code, Error, Result};
 
 /// What a log is written through. Tests put one in between that fails.
@@ -304,10 +304,14 @@ fn keep_beside(path: &Path, start: u64, end: u64) -> Result<PathBuf> {
         let failed = |e| Error::io("keep the log's torn last line in it", &beside, e);
         match options.open(&beside) {
             Ok(mut file) => {
-                return io::copy(&mut torn, &mut file)
-                    .and_then(|_| file.sync_all())
-                    .map_err(failed)
-                    .map(|()| beside.clone());
+                let kept = io::copy(&mut torn, &mut file).and_then(|_| file.sync_all());
+                if kept.is_err() {
+                    // Half a copy is none, and the next attempt makes another one.
+                    let _ = std::fs::remove_file(&beside);
+                }
+                kept.map_err(failed)?;
+                sync_folder(folder_of(path))?;
+                return Ok(beside);
             }
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
             Err(error) => return Err(failed(error)),

@@ -15,6 +15,6 @@ pub(crate) use file::{Identity, LogFile, open_regular, read_exact_at};
 pub(crate) use judge::{Finding, judge};
 pub(crate) use lines::{Line, Lines, Piece, Pieces};
 pub(crate) use map::Map;
-pub(crate) use private::{make_folder, private};
+pub(crate) use private::{folder_of, make_folder, private, sync_folder};
 
 pub use file::Reading;

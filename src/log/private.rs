@@ -1,6 +1,6 @@
-//! Files and folders that only their owner may read: sessions, what is derived from them, and locks.
+//! Files and folders that only their owner may read, and what puts their names on the disk.
 
-use std::fs::{DirBuilder, OpenOptions};
+use std::fs::{DirBuilder, File, OpenOptions};
 use std::path::Path;
 
 use crate::error::{Error, Result};
@@ -24,4 +24,23 @@ pub(crate) fn make_folder(folder: &Path) -> Result<()> {
     builder
         .create(folder)
         .map_err(|e| Error::io("make the folder", folder, e))
+}
+
+/// The folder that a file is to stand in.
+pub(crate) fn folder_of(path: &Path) -> &Path {
+    match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
+    }
+}
+
+/// Puts the names in a folder on the disk.
+pub(crate) fn sync_folder(folder: &Path) -> Result<()> {
+    // Other systems have no such call; their file systems keep names in order.
+    if cfg!(unix) {
+        File::open(folder)
+            .and_then(|folder| folder.sync_all())
+            .map_err(|e| Error::io("put its names on the disk", folder, e))?;
+    }
+    Ok(())
 }

@@ -20,6 +20,7 @@ mod storage;
 mod tree;
 mod verify;
 mod writer;
+mod writes;
 
 pub use convert::{Change, ChangeKind, Conversion, convert};
 pub use entry::Entry;

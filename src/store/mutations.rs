@@ -51,10 +51,12 @@ pub struct Mutations {
     done: bool,
     /// Whether a last line without a newline is left for later.
     finished_only: bool,
+    batch: usize,
 }
 
-/// How many lines are read before the first of them is handed out.
-const BATCH: usize = 1024;
+/// How many lines are read before the first of them is handed out: few at first, for those who want
+/// no more, then twice as many each time.
+const BATCH: std::ops::Range<usize> = 8..1024;
 
 impl Mutations {
     pub(super) fn of(state: Arc<State>, salvage: bool) -> Self {
@@ -68,6 +70,7 @@ impl Mutations {
             ready: VecDeque::new(),
             done: false,
             finished_only: false,
+            batch: BATCH.start,
         }
     }
 
@@ -109,7 +112,9 @@ impl Mutations {
     fn fill(&mut self) -> Result<()> {
         let format = self.state.index.format;
         let mut lines = Lines::from(&self.state.log, self.offset);
-        for _ in 0..BATCH {
+        let batch = self.batch;
+        self.batch = (2 * batch).min(BATCH.end);
+        for _ in 0..batch {
             let Some((line, bytes)) = lines.next()? else {
                 self.done = true;
                 return Ok(());

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use crate::error::{Code, Error, Result};
-use crate::log::private;
+use crate::log::{folder_of, private, sync_folder};
 
 /// How much is collected before it goes to the system.
 const BUFFER: usize = 1 << 20;
@@ -156,25 +156,6 @@ pub(super) fn exists(target: &Path) -> Error {
         "expected no file of this name, found one, and it is never written over; choose another name",
     )
     .at_path(target)
-}
-
-/// The folder that a file is to stand in.
-pub(super) fn folder_of(path: &Path) -> &Path {
-    match path.parent() {
-        Some(folder) if !folder.as_os_str().is_empty() => folder,
-        _ => Path::new("."),
-    }
-}
-
-/// Puts the names in a folder on the disk.
-pub(super) fn sync_folder(folder: &Path) -> Result<()> {
-    // Other systems have no such call; their file systems keep names in order.
-    if cfg!(unix) {
-        File::open(folder)
-            .and_then(|folder| folder.sync_all())
-            .map_err(|e| Error::io("put its names on the disk", folder, e))?;
-    }
-    Ok(())
 }
 
 /// Removes drafts that nobody writes any more. What cannot be removed stays for the next one.

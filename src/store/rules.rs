@@ -50,8 +50,17 @@ impl OpenLane {
 
 impl Head {
     /// The number of the next mutation.
-    pub(crate) fn next(&self) -> u64 {
-        self.seq + 1
+    pub(crate) fn next(&self) -> Result<u64> {
+        if self.seq >= LAST_NUMBER {
+            return Err(Error::new(
+                Code::Unsupported,
+                format!(
+                    "the sequence has come to its last number, {LAST_NUMBER}, behind which JavaScript cannot count; \
+                     fork the session, which counts from 1 again"
+                ),
+            ));
+        }
+        Ok(self.seq + 1)
     }
 
     /// The lanes as a caller sees them.
@@ -230,6 +239,9 @@ pub(crate) fn check_session_id(id: &str) -> Result<()> {
         ),
     ))
 }
+
+/// The last number of a sequence.
+const LAST_NUMBER: u64 = (1 << 53) - 1;
 
 /// The longest session id: with its time and ending it still fits a file name.
 const LONGEST_ID: usize = 200;

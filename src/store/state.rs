@@ -109,10 +109,14 @@ impl State {
         })
     }
 
-    /// How many entries and records are indexed and not in the sidecar.
-    pub(super) fn unwritten(&self) -> u64 {
-        let written = self.disk.as_ref().map_or(0, OnDisk::slots);
-        u64::from(self.index.slots()).saturating_sub(written)
+    /// Whether whole lines are indexed that the sidecar does not cover. Not all of them have slots:
+    /// lanes and facts have none.
+    pub(super) fn is_ahead(&self) -> bool {
+        let written = self.disk.as_ref().map_or(0, OnDisk::log_end);
+        let whole = self.index.segments.get(..self.whole).unwrap_or_default();
+        whole
+            .last()
+            .is_some_and(|last| last.header.log_end > written)
     }
 
     /// The same state with its index in a sidecar, if it is to have one and that is possible.

@@ -16,13 +16,8 @@ use super::rules::{self, Head, OpenLane};
 use super::session::Inner;
 use super::state::{FOLLOW_SLOTS, State};
 use super::{Durability, Entry, OpenOptions};
-use crate::contract::{NewEntry, NewRecord};
 use crate::error::{Code, Error, Result};
-use crate::format::{
-    Envelope, Line, entry_line, hex_id, interpret, is_hex_id, label_line, lane_line, name_line,
-    now_nanos, record_line, uuid_v7,
-};
-use crate::index::Class;
+use crate::format::{Line, interpret};
 use crate::json::Document;
 use crate::log::{Appender, Tail, judge};
 use crate::model::Format;
@@ -32,7 +27,7 @@ const FOLLOW_BYTES: u64 = 8 << 20;
 
 /// The writing half of a session.
 pub(super) struct Writer {
-    pen: Mutex<Pen>,
+    pub(super) pen: Mutex<Pen>,
     /// Bytes of the log that are acknowledged.
     written: AtomicU64,
     /// The thread that brings the index up to date.
@@ -41,25 +36,25 @@ pub(super) struct Writer {
 }
 
 /// What an append needs, under one lock.
-struct Pen {
-    log: Output,
-    format: Format,
-    durable: bool,
-    head: Head,
-    line: Line,
-    recent: Recent,
+pub(super) struct Pen {
+    pub(super) log: Output,
+    pub(super) format: Format,
+    pub(super) durable: bool,
+    pub(super) head: Head,
+    pub(super) line: Line,
+    pub(super) recent: Recent,
     /// The file came to be, or was cut, and is to be indexed anew.
-    changed: bool,
+    pub(super) changed: bool,
     /// Appends since the sidecar last followed.
-    unflushed: u64,
+    pub(super) unflushed: u64,
     /// The length of the log when it did.
-    flushed: u64,
+    pub(super) flushed: u64,
 }
 
 /// The ids that were written and are not indexed yet, as hashes: whoever finds one here asks the
 /// index once it has caught up. A set is only made of them when somebody looks.
 #[derive(Default)]
-struct Recent {
+pub(super) struct Recent {
     hasher: RandomState,
     list: Vec<u64>,
     /// Those of the list up to `in_set`, and those that the index is about to take in.
@@ -72,11 +67,11 @@ struct Recent {
 }
 
 impl Recent {
-    fn add(&mut self, id: &str) {
+    pub(super) fn add(&mut self, id: &str) {
         self.list.push(self.hasher.hash_one(id));
     }
 
-    fn may_have(&mut self, id: &str) -> bool {
+    pub(super) fn may_have(&mut self, id: &str) -> bool {
         let new = self.list.get(self.in_set..).unwrap_or_default();
         self.set.extend(new);
         self.in_set = self.list.len();
@@ -231,8 +226,9 @@ fn head_of(state: &State) -> Result<Head> {
 }
 
 impl Pen {
-    /// Writes the line that was made, and returns where it starts.
-    fn write(&mut self) -> Result<u64> {
+    /// Writes the line that was made, and returns where it starts. All that may be refused was
+    /// looked at before, so that what is refused leaves a torn last line too.
+    pub(super) fn write(&mut self) -> Result<u64> {
         self.changed |= self.log.mend_tail()?;
         let (start, appeared) = self.log.append(self.line.bytes(), self.durable)?;
         self.unflushed += 1;
@@ -240,7 +236,7 @@ impl Pen {
         Ok(start)
     }
 
-    fn stored(&self, id: &str, new: Stored<'_>, nanos: u64, offset: u64) -> Entry {
+    pub(super) fn stored(&self, id: &str, new: Stored<'_>, nanos: u64, offset: u64) -> Entry {
         Entry {
             id: id.to_owned(),
             parent: new.parent,
@@ -255,10 +251,10 @@ impl Pen {
 }
 
 /// What an entry or a record that was just written says beside its id.
-struct Stored<'s> {
-    kind: &'s str,
-    parent: Option<String>,
-    lane: Option<String>,
+pub(super) struct Stored<'s> {
+    pub(super) kind: &'s str,
+    pub(super) parent: Option<String>,
+    pub(super) lane: Option<String>,
 }
 
 impl Inner {
@@ -271,7 +267,7 @@ impl Inner {
     }
 
     /// Runs one write with the pen in hand, and has the index follow if it is time.
-    fn write<T>(self: &Arc<Self>, run: impl FnOnce(&mut Pen) -> Result<T>) -> Result<T> {
+    pub(super) fn write<T>(self: &Arc<Self>, run: impl FnOnce(&mut Pen) -> Result<T>) -> Result<T> {
         let writer = self.writer()?;
         let mut pen = writer.pen.lock();
         self.check_open()?;
@@ -348,7 +344,7 @@ impl Inner {
 
     /// Indexes the log up to a length that it has. Who holds the pen may call this; nobody waits
     /// for the pen while it runs.
-    fn grow_to(&self, len: u64) -> Result<()> {
+    pub(super) fn grow_to(&self, len: u64) -> Result<()> {
         let _turn = self.renewing.lock();
         let state = self.state();
         if state.log.len() < len {
@@ -368,7 +364,7 @@ impl Inner {
         self.catch_up()?;
         let _turn = self.renewing.lock();
         let state = self.state();
-        if state.unwritten() > 0
+        if state.is_ahead()
             && let Some(written) = state.written(&self.path, &self.options)
         {
             *self.state.write() = Arc::new(written);
@@ -407,211 +403,5 @@ impl Inner {
         let flushed = self.flush();
         let unlocked = writer.pen.lock().log.unlock();
         flushed.and(unlocked)
-    }
-
-    pub(super) fn append_entry(self: &Arc<Self>, new: &NewEntry, lane: &str) -> Result<Entry> {
-        self.write(|pen| {
-            let format = pen.format;
-            // The fields are looked at first, wherever the entry is to go.
-            let parent = pen.head.lane(lane).ok();
-            let parent = parent.and_then(|open| open.lane.leaf.clone());
-            let id = match (&new.id, format) {
-                (None, Format::PiV4) => uuid_v7(),
-                (None, _) => self.unused_hex_id(pen)?,
-                (Some(id), _) => {
-                    if format != Format::PiV4 && !is_hex_id(id) {
-                        return Err(Error::new(
-                            Code::Unsupported,
-                            format!("an id in {format} is 8 lower-case hexadecimal digits, found `{id}`; leave it out to get one"),
-                        ));
-                    }
-                    id.clone()
-                }
-            };
-            let nanos = now_nanos();
-            let envelope = Envelope {
-                id: &id,
-                parent: parent.as_deref(),
-                lane,
-                seq: pen.head.next(),
-                nanos,
-            };
-            entry_line(&mut pen.line, format, new, &envelope)?;
-            pen.head.lane(lane)?;
-            if new.id.is_some() {
-                self.check_unused(pen, &id)?;
-                if self.ask(|source| Ok(source.index.lacks(&id)?))? {
-                    return Err(rules::awaited(&id));
-                }
-            }
-            self.check_targets(pen, new)?;
-            let offset = pen.write()?;
-            pen.head.wrote_entry(lane, &id);
-            pen.recent.add(&id);
-            let lane = format.has_lanes().then(|| lane.to_owned());
-            let kind = &new.kind;
-            Ok(pen.stored(&id, Stored { kind, parent, lane }, nanos, offset))
-        })
-    }
-
-    pub(super) fn append_record(self: &Arc<Self>, new: &NewRecord) -> Result<Entry> {
-        self.write(|pen| {
-            if !pen.format.has_lanes() {
-                return Err(rules::cannot_hold(pen.format, "execution records"));
-            }
-            let id = new.id.clone().unwrap_or_else(uuid_v7);
-            let nanos = now_nanos();
-            let envelope = Envelope {
-                id: &id,
-                parent: None,
-                lane: &new.lane,
-                seq: pen.head.next(),
-                nanos,
-            };
-            let (step, run) = record_line(&mut pen.line, new, &envelope)?;
-            pen.head.lane(&new.lane)?;
-            if new.id.is_some() {
-                self.check_unused(pen, &id)?;
-            }
-            pen.head.check_step(&new.lane, &step)?;
-            let offset = pen.write()?;
-            pen.head.wrote_record(&new.lane, &id, step);
-            pen.recent.add(&id);
-            let stored = Stored {
-                kind: &new.kind,
-                parent: run,
-                lane: Some(new.lane.clone()),
-            };
-            Ok(pen.stored(&id, stored, nanos, offset))
-        })
-    }
-
-    pub(super) fn create_lane(self: &Arc<Self>, name: &str, at: Option<&str>) -> Result<()> {
-        self.write(|pen| {
-            if !pen.format.has_lanes() {
-                return Err(rules::cannot_hold(pen.format, "lanes beside `main`"));
-            }
-            pen.head.check_new_lane(name)?;
-            self.check_entry(pen, at)?;
-            lane_line(&mut pen.line, pen.head.next(), name, at);
-            pen.write()?;
-            pen.head.wrote_lane(name, at);
-            Ok(())
-        })
-    }
-
-    pub(super) fn move_lane(self: &Arc<Self>, name: &str, to: Option<&str>) -> Result<()> {
-        self.write(|pen| {
-            pen.head.lane(name)?;
-            self.check_entry(pen, to)?;
-            if !pen.format.has_lanes() {
-                // Nothing in the file says where the leaf is; the next entry will.
-                let to = to.or((pen.format == Format::CodebotV3).then_some("h0"));
-                pen.head.stand_on(name, to);
-                // Answers stand there too, until the next entry.
-                self.settle(pen)?;
-                let _turn = self.renewing.lock();
-                let state = self.state().standing_on(to, &self.options)?;
-                *self.state.write() = Arc::new(state);
-                return Ok(());
-            }
-            lane_line(&mut pen.line, pen.head.next(), name, to);
-            pen.write()?;
-            pen.head.wrote_lane(name, to);
-            Ok(())
-        })
-    }
-
-    /// Names a pi v4 session.
-    pub(super) fn write_name(self: &Arc<Self>, name: Option<&str>) -> Result<()> {
-        self.write(|pen| {
-            name_line(&mut pen.line, pen.head.next(), name);
-            pen.write()?;
-            pen.head.wrote_fact();
-            Ok(())
-        })
-    }
-
-    /// Labels an entry of a pi v4 session.
-    pub(super) fn write_label(self: &Arc<Self>, id: &str, label: Option<&str>) -> Result<()> {
-        self.write(|pen| {
-            self.check_entry(pen, Some(id))?;
-            label_line(&mut pen.line, pen.head.next(), id, label);
-            pen.write()?;
-            pen.head.wrote_fact();
-            Ok(())
-        })
-    }
-
-    /// Where a session that is open for writing stands; none if it is open for reading.
-    pub(super) fn head(&self) -> Option<Head> {
-        let writer = self.writer.as_ref()?;
-        Some(writer.pen.lock().head.clone())
-    }
-
-    /// The file that a torn last line was kept in by this session.
-    pub(super) fn torn_tail(&self) -> Option<std::path::PathBuf> {
-        self.writer.as_ref()?.pen.lock().log.torn()
-    }
-
-    fn check_entry(&self, pen: &mut Pen, id: Option<&str>) -> Result<()> {
-        match id {
-            Some(id) if !self.has(pen, id, &[Class::Entry])? => Err(rules::unknown_entry(id)),
-            _ => Ok(()),
-        }
-    }
-
-    fn check_unused(&self, pen: &mut Pen, id: &str) -> Result<()> {
-        if self.has(pen, id, &[Class::Entry, Class::Record])? {
-            return Err(rules::taken(id));
-        }
-        Ok(())
-    }
-
-    /// Checks that the entry that a pi v3 entry speaks of is there.
-    fn check_targets(&self, pen: &mut Pen, new: &NewEntry) -> Result<()> {
-        if pen.format != Format::PiV3 || !matches!(&*new.kind, "label" | "context_edit") {
-            return Ok(());
-        }
-        let target = crate::format::target_of(pen.line.object());
-        self.check_entry(pen, target.as_deref())
-    }
-
-    /// Whether an entry or a record has an id.
-    fn has(&self, pen: &mut Pen, id: &str, classes: &[Class]) -> Result<bool> {
-        if pen.recent.may_have(id) {
-            self.settle(pen)?;
-        }
-        self.ask(|source| {
-            for &class in classes {
-                if source.index.slot_of(source.log, id, class)?.is_some() {
-                    return Ok(true);
-                }
-            }
-            Ok(false)
-        })
-    }
-
-    /// Has the index take in all that was written, with the pen in hand.
-    fn settle(&self, pen: &Pen) -> Result<()> {
-        match pen.log.pending_state(&self.options) {
-            Some(state) => {
-                let _turn = self.renewing.lock();
-                *self.state.write() = Arc::new(state?);
-                Ok(())
-            }
-            None => self.grow_to(pen.log.len()),
-        }
-    }
-
-    fn unused_hex_id(&self, pen: &mut Pen) -> Result<String> {
-        loop {
-            let id = hex_id();
-            if !self.has(pen, &id, &[Class::Entry])?
-                && !self.ask(|source| Ok(source.index.lacks(&id)?))?
-            {
-                return Ok(id);
-            }
-        }
     }
 }

@@ -102,7 +102,9 @@ fn branch(
 fn refused(found: String) -> Error {
     Error::new(
         Code::InvalidForkTarget,
-        format!("expected a message to fork at, but {found}; name a message, or fork the whole tree"),
+        format!(
+            "expected a message to fork at, but {found}; name a message, or fork the whole tree"
+        ),
     )
 }
 

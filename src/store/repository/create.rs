@@ -10,10 +10,11 @@ use crate::error::{Code, Error, Result};
 use crate::format::{Line, header_line, now_nanos};
 use crate::index::Sidecar;
 use crate::log::{LogFile, Reading, make_folder, private};
+use crate::log::{folder_of, sync_folder};
 use crate::model::Format;
 use crate::store::cwd::absolute;
 use crate::store::fork::{self, Wanted};
-use crate::store::publish::{Out, exists, folder_of, give_back, publish_held, sync_folder};
+use crate::store::publish::{Out, exists, give_back, publish_held};
 use crate::store::rules::{cannot_hold, check_session_id};
 use crate::store::{Forked, OpenOptions, Session};
 
@@ -106,8 +107,9 @@ impl Repository {
         for path in logs {
             let is_it = match header_id(&path) {
                 Some(own) => own == id,
-                // A file without a readable header goes by its name.
-                None => place::names(&path) == Some(id),
+                // A file without a readable header goes by its name. What is no file is no session,
+                // and opening it might wait for ever.
+                None => place::names(&path) == Some(id) && path.is_file(),
             };
             if is_it {
                 delete(&path, &self.options)?;

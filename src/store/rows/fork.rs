@@ -116,7 +116,7 @@ struct Copy {
 impl Copy {
     /// An entry with its own id, parent and bytes, on no lane.
     fn entry(&mut self, entry: &Entry) -> Result<()> {
-        let object = renumbered(&entry.bytes, self.now.head.next());
+        let object = renumbered(&entry.bytes, self.now.head.next()?);
         let row = object.and_then(|object| Row::of(&object));
         let mut row = row.ok_or_else(|| lost(&entry.id))?;
         let parent = match &row.parent {
@@ -130,7 +130,7 @@ impl Copy {
     }
 
     fn written(&mut self, write: impl FnOnce(&mut Line, u64)) -> Result<()> {
-        write(&mut self.line, self.now.head.next());
+        write(&mut self.line, self.now.head.next()?);
         let row = Row::of(self.line.object()).ok_or_else(|| lost("a fact"))?;
         self.add(row);
         Ok(())

@@ -144,7 +144,7 @@ impl<R: Rows> Turn<'_, R> {
             id,
             parent,
             lane,
-            seq: self.now.head.next(),
+            seq: self.now.head.next()?,
             nanos: now_nanos(),
         };
         // The payload is checked before the lane is looked at, as pi does.
@@ -173,7 +173,7 @@ impl<R: Rows> Turn<'_, R> {
             id,
             parent: None,
             lane: new.lane(),
-            seq: self.now.head.next(),
+            seq: self.now.head.next()?,
             nanos: now_nanos(),
         };
         let (step, _) = record_line(self.line, new, &envelope)?;
@@ -207,7 +207,7 @@ impl<R: Rows> SessionStorage for RowSession<R> {
         self.write(|turn| {
             turn.now.head.check_new_lane(name)?;
             turn.check_target(at)?;
-            lane_line(turn.line, turn.now.head.next(), name, at);
+            lane_line(turn.line, turn.now.head.next()?, name, at);
             turn.row()
         })
         .map(drop)
@@ -217,7 +217,7 @@ impl<R: Rows> SessionStorage for RowSession<R> {
         self.write(|turn| {
             turn.now.head.lane(name)?;
             turn.check_target(to)?;
-            lane_line(turn.line, turn.now.head.next(), name, to);
+            lane_line(turn.line, turn.now.head.next()?, name, to);
             turn.row()
         })
         .map(drop)
@@ -308,7 +308,7 @@ impl<R: Rows> SessionStorage for RowSession<R> {
 
     fn set_name(&self, name: Option<&str>) -> Result<()> {
         self.write(|turn| {
-            name_line(turn.line, turn.now.head.next(), name);
+            name_line(turn.line, turn.now.head.next()?, name);
             turn.row()
         })
         .map(drop)
@@ -321,7 +321,7 @@ impl<R: Rows> SessionStorage for RowSession<R> {
     fn set_label(&self, id: &str, label: Option<&str>) -> Result<()> {
         self.write(|turn| {
             turn.check_target(Some(id))?;
-            label_line(turn.line, turn.now.head.next(), id, label);
+            label_line(turn.line, turn.now.head.next()?, id, label);
             turn.row()
         })
         .map(drop)

@@ -18,7 +18,7 @@ use super::tables::{TABLES, VERSION};
 use super::{NewSession, Place};
 use crate::contract::{CreateOptions, ForkScope, Metadata, SessionRepository, SessionStorage};
 use crate::error::{Code, Error, Result};
-use crate::log::{make_folder, private};
+use crate::log::{Identity, make_folder, private};
 use crate::store::{Durability, Listing, SessionInfo};
 
 /// How long a write waits for those of other processes.
@@ -242,6 +242,7 @@ fn make_file(path: &Path) -> Result<()> {
 struct Sqlite {
     connection: rusqlite::Connection,
     path: PathBuf,
+    identity: Identity,
     turn: Arc<Mutex<()>>,
 }
 
@@ -264,8 +265,26 @@ impl Sqlite {
         Ok(Self {
             connection: open().map_err(|error| failed(path, &error))?,
             path: path.to_owned(),
+            identity: std::fs::metadata(path)
+                .map(|metadata| Identity::of(&metadata))
+                .map_err(|e| Error::io("look at it", path, e))?,
             turn: Arc::clone(turn),
         })
+    }
+
+    /// Refuses to write into a file that nobody finds any more.
+    fn check_place(&self) -> Result<()> {
+        let what = match std::fs::metadata(&self.path) {
+            Ok(now) if self.identity.is_same_file(&Identity::of(&now)) => return Ok(()),
+            Ok(_) => "the database was replaced by another file",
+            Err(error) if error.kind() == io::ErrorKind::NotFound => "the database was removed",
+            Err(error) => return Err(Error::io("look at it", &self.path, error)),
+        };
+        Err(Error::new(
+            Code::Storage,
+            format!("{what} since it was opened; nothing was written, open it again"),
+        )
+        .at_path(&self.path))
     }
 
     /// Application, version and how many tables and indexes there are.
@@ -363,6 +382,7 @@ impl Connection for Sqlite {
     fn together(&mut self, work: &mut dyn FnMut(&mut Self) -> Result<()>) -> Result<()> {
         let turn = Arc::clone(&self.turn);
         let _turn = turn.lock();
+        self.check_place()?;
         self.run("BEGIN IMMEDIATE", &[])?;
         let result = work(self).and_then(|()| self.run("COMMIT", &[]));
         if result.is_err() && !self.connection.is_autocommit() {
