@@ -62,6 +62,18 @@ impl OnDisk {
             .eq(self.counting.iter().copied())
     }
 
+    /// The frames that count, as they stand in the file; none if it is no longer what was written.
+    pub(crate) fn segments(&self, reading: Reading) -> Option<Vec<Arc<Segment>>> {
+        let (file, metadata) = open_regular(&self.path).ok()?;
+        if metadata.len() < self.file_len {
+            return None;
+        }
+        let len = usize::try_from(self.file_len).ok()?;
+        let (segments, _) = chain(&read_backing(&file, len, reading)?);
+        let hashes = segments.iter().map(|segment| segment.header_hash);
+        hashes.eq(self.counting.iter().copied()).then_some(segments)
+    }
+
     /// Bytes of the log that it covers.
     pub(crate) fn log_end(&self) -> u64 {
         self.log_end

@@ -9,7 +9,7 @@ use crate::index::{
     Built, How, Index, Loaded, MOST_SEGMENTS, OnDisk, Sidecar, Trouble, Why, build, extend,
     is_suspicious, merge, same_bytes,
 };
-use crate::log::LogFile;
+use crate::log::{LogFile, Reading};
 use crate::model::{Format, ReportCode};
 use crate::snapshot::Source;
 
@@ -140,36 +140,28 @@ impl State {
             // Somebody else wrote it meanwhile, or it is the first one.
             None => sidecar.write(&index, &self.log)?,
         };
-        let mut state = Self {
-            log: self.log.again(options.reading).ok()?,
-            index: self.index.clone(),
-            whole: self.whole,
-            status: IndexStatus {
-                path: Some(disk.path.clone()),
-                ..self.status.clone()
-            },
-            disk: Some(disk),
-        };
-        // Where the file was written anew its frames are others; from now on they are gone on from.
-        let is_same = |state: &Self| {
-            state
-                .disk
-                .as_ref()
-                .is_some_and(|disk| disk.has(&state.index, state.whole))
-        };
-        if !is_same(&state) {
-            let loaded = sidecar.load(&state.log, options.reading).ok()?.ok()?;
-            if loaded.index.log_end() != index.log_end() {
-                return None;
-            }
-            let count = loaded.index.segments.len();
-            state
-                .index
-                .segments
-                .splice(..state.whole, loaded.index.segments);
-            state.whole = count;
+        // From now on the index is what stands in the file: where that is mapped, the memory it was
+        // made in is given back, and where it was written anew its frames are others.
+        let mut index = self.index.clone();
+        let mut whole = self.whole;
+        if options.reading == Reading::Map || !disk.has(&index, whole) {
+            let segments = disk.segments(options.reading)?;
+            let count = segments.len();
+            index.segments.splice(..whole, segments);
+            whole = count;
         }
-        Some(state)
+        let status = IndexStatus {
+            path: Some(disk.path.clone()),
+            bytes: index.bytes(),
+            ..self.status.clone()
+        };
+        Some(Self {
+            log: self.log.again(options.reading).ok()?,
+            index,
+            whole,
+            status,
+            disk: Some(disk),
+        })
     }
 
     pub(super) fn open(path: &Path, options: &OpenOptions, old: Option<&Self>) -> Result<Self> {
