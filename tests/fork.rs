@@ -342,6 +342,16 @@ fn forks_of_the_handed_cases_show_the_context_of_their_source() {
 }
 
 #[test]
+fn what_hangs_on_a_second_header_hangs_on_the_header_of_the_fork() {
+    let log = concat!(
+        "{\"kind\":\"header\",\"id\":\"h0\",\"timestamp\":\"2026-07-14T09:00:00Z\",\"data\":{\"version\":3,\"session_id\":\"a1b2c3d4\",\"cwd\":\"/w\",\"created\":\"2026-07-14T09:00:00Z\"}}\n",
+        "{\"kind\":\"header\",\"id\":\"00000001\",\"parent_id\":null,\"timestamp\":\"2026-07-14T09:00:02Z\",\"data\":\"a\"}\n",
+        "{\"kind\":\"message\",\"id\":\"00000002\",\"parent_id\":\"00000001\",\"timestamp\":\"2026-07-14T09:00:03Z\",\"data\":{\"role\":\"user\",\"content\":[],\"timestamp\":\"2026-07-14T09:00:01Z\"}}\n",
+    );
+    check(log.as_bytes(), false).unwrap_or_else(|e| panic!("{e}"));
+}
+
+#[test]
 fn forks_of_the_corpus_show_the_context_of_their_source() {
     for (name, log) in logs::corpus() {
         check(&log, false).unwrap_or_else(|e| panic!("{name}:\n{}\n{e}", logs::show(&log)));
