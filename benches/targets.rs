@@ -24,14 +24,7 @@ fn main() {
         Some("--bench") | None => {}
         Some(_) => return,
     }
-    let entries = std::env::var("LEAFLOG_BENCH_ENTRIES")
-        .ok()
-        .and_then(|n| n.parse().ok())
-        .unwrap_or(1_000_000);
-    println!(
-        "entries {entries}, {} cores, warm page cache",
-        std::thread::available_parallelism().map_or(1, usize::from)
-    );
+    let entries = support::entries();
     let scratch = support::Scratch::new();
     let large = scratch.file("large.jsonl");
     let bytes = support::session(&large, entries);

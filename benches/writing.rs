@@ -23,14 +23,7 @@ fn main() {
     if std::env::args().nth(1).as_deref() != Some("--bench") {
         return;
     }
-    let entries = std::env::var("LEAFLOG_BENCH_ENTRIES")
-        .ok()
-        .and_then(|n| n.parse().ok())
-        .unwrap_or(1_000_000);
-    println!(
-        "entries {entries}, {} cores, warm page cache",
-        std::thread::available_parallelism().map_or(1, usize::from)
-    );
+    let entries = support::entries();
     let scratch = support::Scratch::new();
     append(&scratch, entries);
     append_durably(&scratch);

@@ -12,6 +12,19 @@ use leaflog::generate::Shape;
 use simd_json::OwnedValue;
 use simd_json::prelude::*;
 
+/// How many entries to measure with; prints what every figure depends on.
+pub fn entries() -> u64 {
+    let entries = std::env::var("LEAFLOG_BENCH_ENTRIES")
+        .ok()
+        .and_then(|n| n.parse().ok())
+        .unwrap_or(1_000_000);
+    println!(
+        "entries {entries}, {} cores, warm page cache",
+        std::thread::available_parallelism().map_or(1, usize::from)
+    );
+    entries
+}
+
 /// A folder that is removed with everything in it.
 pub struct Scratch(tempfile::TempDir);
 

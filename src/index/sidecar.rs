@@ -54,12 +54,9 @@ pub(crate) struct OnDisk {
 }
 
 impl OnDisk {
-    /// Whether the frames that count are the first segments of an index.
-    pub(crate) fn has(&self, index: &Index, segments: usize) -> bool {
-        let segments = index.segments.iter().take(segments);
-        segments
-            .map(|segment| segment.header_hash)
-            .eq(self.counting.iter().copied())
+    /// Whether the frames that count are these segments.
+    pub(crate) fn has(&self, segments: &[Arc<Segment>]) -> bool {
+        self.counting == hashes(segments)
     }
 
     /// The frames that count, as they stand in the file; none if it is no longer what was written.
@@ -70,8 +67,7 @@ impl OnDisk {
         }
         let len = usize::try_from(self.file_len).ok()?;
         let (segments, _) = chain(&read_backing(&file, len, reading)?);
-        let hashes = segments.iter().map(|segment| segment.header_hash);
-        hashes.eq(self.counting.iter().copied()).then_some(segments)
+        self.has(&segments).then_some(segments)
     }
 
     /// Bytes of the log that it covers.
@@ -176,7 +172,7 @@ impl Sidecar {
         append(&disk.path, disk.file_len, &frames).ok()?;
         Some(OnDisk {
             path: disk.path.clone(),
-            counting: hashes(index.segments.iter().map(|segment| segment.header_hash)),
+            counting: hashes(&index.segments),
             frames: disk.frames + new.len(),
             good: file_len,
             file_len,
@@ -206,8 +202,9 @@ fn write_to(place: &Path, index: &Index, log: &LogFile) -> Option<OnDisk> {
     })
 }
 
-fn hashes(of: impl Iterator<Item = u64>) -> Vec<u64> {
-    of.collect()
+/// The hashes of the headers of segments.
+fn hashes(segments: &[Arc<Segment>]) -> Vec<u64> {
+    segments.iter().map(|segment| segment.header_hash).collect()
 }
 
 /// The frames of an index one after the other, chained, with the log's identity in the last, and
@@ -280,7 +277,7 @@ fn load(path: &Path, log: &LogFile, reading: Reading) -> Result<std::result::Res
     }
     let disk = OnDisk {
         path: path.to_owned(),
-        counting: hashes(segments.iter().map(|segment| segment.header_hash)),
+        counting: hashes(&segments),
         frames,
         good,
         file_len,

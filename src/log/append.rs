@@ -101,9 +101,7 @@ impl Appender<File> {
             }
         }
     }
-}
 
-impl Appender<File> {
     /// Goes on with a file that is open for appending and has the writer's lock.
     pub(crate) fn held(file: File, path: &Path) -> Result<Self> {
         // Where the file was made without a lock, it is taken now.

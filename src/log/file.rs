@@ -170,14 +170,6 @@ impl LogFile {
         Ok(Self::of(&self.path, file, &metadata, len, reading))
     }
 
-    /// The same log at the same moment.
-    pub(crate) fn again(&self, reading: Reading) -> Result<Self> {
-        match &self.bytes {
-            Bytes::File(_) => self.grown(self.len, reading),
-            Bytes::Memory(bytes) => Ok(Self::in_memory(&self.path, bytes.clone())),
-        }
-    }
-
     /// A log that is no file. The path is what errors name.
     pub(crate) fn in_memory(path: &Path, bytes: Vec<u8>) -> Self {
         Self {

@@ -2,6 +2,7 @@
 //! written. Sessions hold one and replace it whole.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use super::{IndexMode, IndexState, IndexStatus, OpenOptions};
 use crate::error::{Code, Error, Result};
@@ -23,7 +24,8 @@ const WORTH_WRITING: u64 = 32;
 
 #[derive(Debug)]
 pub(super) struct State {
-    pub(super) log: LogFile,
+    /// Shared with the states that differ in their index only.
+    pub(super) log: Arc<LogFile>,
     pub(super) index: Index,
     /// How many of the index's segments cover whole lines.
     whole: usize,
@@ -74,7 +76,7 @@ impl State {
                 Ok(Some(built)) => {
                     let built = built.merged();
                     return Ok(Self {
-                        log,
+                        log: Arc::new(log),
                         status: IndexStatus {
                             bytes: built.index.bytes(),
                             ..self.status.clone()
@@ -95,18 +97,18 @@ impl State {
     }
 
     /// The same state with the conversation standing on another entry, which no line says.
-    pub(super) fn standing_on(&self, leaf: Option<&str>, options: &OpenOptions) -> Result<Self> {
+    pub(super) fn standing_on(&self, leaf: Option<&str>) -> Self {
         let mut index = self.index.clone();
         let mut summary = (*index.summary).clone();
         summary.last_entry = leaf.map(str::to_owned);
-        index.summary = std::sync::Arc::new(summary);
-        Ok(Self {
-            log: self.log.again(options.reading)?,
+        index.summary = Arc::new(summary);
+        Self {
+            log: Arc::clone(&self.log),
             index,
             whole: self.whole,
             status: self.status.clone(),
             disk: self.disk.clone(),
-        })
+        }
     }
 
     /// Whether whole lines are indexed that the sidecar does not cover. Not all of them have slots:
@@ -142,9 +144,10 @@ impl State {
         };
         // From now on the index is what stands in the file: where that is mapped, the memory it was
         // made in is given back, and where it was written anew its frames are others.
+        let is_other = !disk.has(&index.segments);
         let mut index = self.index.clone();
         let mut whole = self.whole;
-        if options.reading == Reading::Map || !disk.has(&index, whole) {
+        if options.reading == Reading::Map || is_other {
             let segments = disk.segments(options.reading)?;
             let count = segments.len();
             index.segments.splice(..whole, segments);
@@ -156,7 +159,7 @@ impl State {
             ..self.status.clone()
         };
         Some(Self {
-            log: self.log.again(options.reading).ok()?,
+            log: Arc::clone(&self.log),
             index,
             whole,
             status,
@@ -186,7 +189,7 @@ impl State {
         {
             let (index, whole, status) = state;
             return Ok(Self {
-                log,
+                log: Arc::new(log),
                 index,
                 whole,
                 status,
@@ -308,7 +311,7 @@ impl State {
             path: None,
         };
         Self {
-            log,
+            log: Arc::new(log),
             index: built.index,
             whole: built.whole,
             status,
@@ -358,7 +361,7 @@ impl State {
             status.bytes = built.index.bytes();
         }
         Self {
-            log,
+            log: Arc::new(log),
             index: built.index,
             whole: built.whole,
             status,
@@ -394,7 +397,7 @@ impl State {
             path,
         };
         Self {
-            log,
+            log: Arc::new(log),
             index: built.index,
             whole: built.whole,
             status,

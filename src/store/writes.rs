@@ -119,7 +119,7 @@ impl Inner {
                 // Answers stand there too, until the next entry.
                 self.settle(pen)?;
                 let _turn = self.renewing.lock();
-                let state = self.state().standing_on(to, &self.options)?;
+                let state = self.state().standing_on(to);
                 *self.state.write() = Arc::new(state);
                 return Ok(());
             }

@@ -1,6 +1,8 @@
 //! The contract of a session over rows: one lock for everything that is written, the check of a
 //! line, the rules, then one row. Reads go to the rows and take no lock here.
 
+use std::borrow::Cow;
+
 use parking_lot::{MappedRwLockReadGuard, Mutex, RwLock, RwLockReadGuard};
 
 use super::row::{Class, Effect, Row, Standing};
@@ -132,16 +134,9 @@ impl<R: Rows> Turn<'_, R> {
             .as_ref()
             .ok()
             .and_then(|open| open.lane.leaf.as_deref());
-        let minted;
-        let id = match new.id() {
-            Some(id) => id,
-            None => {
-                minted = uuid_v7();
-                &minted
-            }
-        };
+        let id = id_or_new(new.id());
         let envelope = Envelope {
-            id,
+            id: &id,
             parent,
             lane,
             seq: self.now.head.next()?,
@@ -161,16 +156,9 @@ impl<R: Rows> Turn<'_, R> {
     }
 
     fn record(&mut self, new: &NewRecord) -> Result<Row> {
-        let minted;
-        let id = match new.id() {
-            Some(id) => id,
-            None => {
-                minted = uuid_v7();
-                &minted
-            }
-        };
+        let id = id_or_new(new.id());
         let envelope = Envelope {
-            id,
+            id: &id,
             parent: None,
             lane: new.lane(),
             seq: self.now.head.next()?,
@@ -182,6 +170,11 @@ impl<R: Rows> Turn<'_, R> {
         self.now.head.check_step(new.lane(), &step)?;
         self.row()
     }
+}
+
+/// The id of the caller's, or a new one.
+fn id_or_new(id: Option<&str>) -> Cow<'_, str> {
+    id.map_or_else(|| Cow::Owned(uuid_v7()), Cow::Borrowed)
 }
 
 /// The error for an entry that something stands on and that is not there.
