@@ -329,10 +329,7 @@ impl Inner {
             let mut pen = writer.pen.lock();
             let len = pen.log.len();
             pen.recent.leave(len);
-            if let Some(state) = pen.log.pending_state(&self.options) {
-                let _turn = self.renewing.lock();
-                *self.state.write() = Arc::new(state?);
-            }
+            self.take_in_pending(&pen)?;
             len
         };
         self.grow_to(target)?;
@@ -340,6 +337,16 @@ impl Inner {
         let indexed = self.state().log.len();
         pen.recent.left(indexed);
         Ok(())
+    }
+
+    /// Indexes a session that has no file yet, with the pen in hand. False if it has one.
+    pub(super) fn take_in_pending(&self, pen: &Pen) -> Result<bool> {
+        let Some(state) = pen.log.pending_state(&self.options) else {
+            return Ok(false);
+        };
+        let _turn = self.renewing.lock();
+        *self.state.write() = Arc::new(state?);
+        Ok(true)
     }
 
     /// Indexes the log up to a length that it has. Who holds the pen may call this; nobody waits

@@ -202,14 +202,10 @@ impl Inner {
 
     /// Has the index take in all that was written, with the pen in hand.
     fn settle(&self, pen: &Pen) -> Result<()> {
-        match pen.log.pending_state(&self.options) {
-            Some(state) => {
-                let _turn = self.renewing.lock();
-                *self.state.write() = Arc::new(state?);
-                Ok(())
-            }
-            None => self.grow_to(pen.log.len()),
+        if !self.take_in_pending(pen)? {
+            self.grow_to(pen.log.len())?;
         }
+        Ok(())
     }
 
     fn unused_hex_id(&self, pen: &mut Pen) -> Result<String> {
