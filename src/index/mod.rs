@@ -24,6 +24,5 @@ pub(crate) use columns::{Flags, NONE, ROOT, ROW_WIDTH};
 pub(crate) use ids::Class;
 pub(crate) use merge::{MOST_SEGMENTS, merge};
 pub(crate) use sidecar::{Loaded, OnDisk, Sidecar, Why, is_suspicious, same_bytes};
-
-pub(crate) use summary::Details;
+pub(crate) use summary::{Details, Summary};
 pub(crate) use view::{Answer, Index, Slot, Trouble, class_of};

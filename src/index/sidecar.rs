@@ -244,12 +244,16 @@ pub(super) fn vouched_identity(log: &LogFile) -> Identity {
 }
 
 fn load(path: &Path, log: &LogFile, reading: Reading) -> Result<std::result::Result<Loaded, Why>> {
+    // A link could lead to a file that is somebody else's to read and to write.
+    let is_link = match path.symlink_metadata() {
+        Ok(metadata) => metadata.is_symlink(),
+        Err(_) => return Ok(Err(Why::Missing)),
+    };
+    if is_link {
+        return Ok(Err(unusable("it is a link, which is not followed")));
+    }
     let Ok((file, metadata)) = open_regular(path) else {
-        return Ok(Err(if path.exists() {
-            unusable("it cannot be read")
-        } else {
-            Why::Missing
-        }));
+        return Ok(Err(unusable("it cannot be read")));
     };
     let file_len = metadata.len();
     let Some(backing) = usize::try_from(file_len)

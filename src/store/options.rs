@@ -153,8 +153,9 @@ impl OpenOptions {
         Session::open_with(path.as_ref(), options)
     }
 
-    /// Reads everything: every line, the sidecar against the log, the path of every leaf. Repairs
-    /// and writes nothing. `strict` has no effect: all damage is in the answer.
+    /// Reads everything: every line, the rules of the format, the sidecar against the log, the path of
+    /// every leaf. Repairs and writes nothing. Takes the memory of an index of the log and of its
+    /// longest line, however long the log is otherwise.
     ///
     /// ```
     /// # let folder = tempfile::tempdir().unwrap();
@@ -168,7 +169,7 @@ impl OpenOptions {
     ///
     /// # Errors
     ///
-    /// As [`open`](Self::open), but damage is no error.
+    /// As [`open`](Self::open): unless strict reading is asked for, damage is no error.
     pub fn verify(&self, path: impl AsRef<Path>) -> Result<Verification> {
         verify::run(path.as_ref(), self)
     }

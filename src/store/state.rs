@@ -11,7 +11,7 @@ use crate::index::{
     is_suspicious, merge, same_bytes,
 };
 use crate::log::{LogFile, Reading};
-use crate::model::{Format, ReportCode};
+use crate::model::ReportCode;
 use crate::snapshot::Source;
 
 /// Logs of less than this are read whole and get a sidecar only when asked.
@@ -407,48 +407,50 @@ impl State {
 
     /// Refuses a damaged log if strict reading was asked for.
     fn check(self, options: &OpenOptions, path: &Path) -> Result<Self> {
-        if !options.strict {
-            return Ok(self);
+        if options.strict {
+            refuse_damage(&self.index, path)?;
         }
-        let summary = &self.index.summary;
-        let orphans_are_roots = matches!(
-            self.index.format,
-            Format::PiV1 | Format::PiV2 | Format::PiV3
-        );
-        let allowed = |code| orphans_are_roots && code == ReportCode::MissingParent;
-        let refused = summary.report_count()
-            - if orphans_are_roots {
-                summary.count_of(ReportCode::MissingParent)
-            } else {
-                0
-            };
-        if refused == 0 {
-            return Ok(self);
-        }
-        let details = self.index.details().unwrap_or_default();
-        let first = details
-            .reports()
-            .into_iter()
-            .find(|report| !allowed(report.code));
-        Err(match first {
-            Some(report) => {
-                let code = report.code;
-                Error::new(
-                    Code::InvalidEntry,
-                    format!(
-                        "{code}: {}; tolerant reading goes on behind it",
-                        report.detail
-                    ),
-                )
-                .at_line(report.line, report.offset)
-            }
-            None => Error::new(
-                Code::InvalidEntry,
-                format!("{refused} lines are damaged; `verify` lists them"),
-            ),
-        }
-        .at_path(path))
+        Ok(self)
     }
+}
+
+/// What strict reading says of a damaged log.
+pub(super) fn refuse_damage(index: &Index, path: &Path) -> Result<()> {
+    let orphans_are_roots = index.format.orphans_are_roots();
+    let allowed = |code| orphans_are_roots && code == ReportCode::MissingParent;
+    let summary = &index.summary;
+    let refused = summary.report_count()
+        - if orphans_are_roots {
+            summary.count_of(ReportCode::MissingParent)
+        } else {
+            0
+        };
+    if refused == 0 {
+        return Ok(());
+    }
+    let details = index.details().unwrap_or_default();
+    let first = details
+        .reports()
+        .into_iter()
+        .find(|report| !allowed(report.code));
+    Err(match first {
+        Some(report) => {
+            let code = report.code;
+            Error::new(
+                Code::InvalidEntry,
+                format!(
+                    "{code}: {}; tolerant reading goes on behind it",
+                    report.detail
+                ),
+            )
+            .at_line(report.line, report.offset)
+        }
+        None => Error::new(
+            Code::InvalidEntry,
+            format!("{refused} lines are damaged; `verify` lists them"),
+        ),
+    }
+    .at_path(path))
 }
 
 fn grown(lines: u64) -> String {
