@@ -384,3 +384,7 @@ fn part<T: Clone>(column: &mut Vec<T>, range: &std::ops::Range<usize>) -> Vec<T>
 fn narrow(number: usize) -> u32 {
     u32::try_from(number).unwrap_or(NONE)
 }
+
+#[cfg(all(test, unix))]
+#[path = "build_tests.rs"]
+mod tests;

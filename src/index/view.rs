@@ -566,7 +566,7 @@ pub(crate) fn too_many(log: &LogFile) -> Error {
     Error::new(
         Code::Unsupported,
         "the log has more than 4,294,967,294 entries and records, more than an index can number; \
-         read it without an index, or fork the part that is needed",
+         split it, and open the parts",
     )
     .at_path(log.path())
 }
