@@ -467,3 +467,44 @@ fn failed(path: &Path, error: &rusqlite::Error) -> Error {
     };
     Error::new(Code::Storage, message).at_path(path)
 }
+
+#[cfg(test)]
+mod tests {
+    use rusqlite::limits::Limit;
+
+    use super::super::Place;
+    use super::super::session::RowSession;
+    use super::SqliteRepository;
+    use crate::contract::{CreateOptions, SessionStorage, pi};
+    use crate::error::Code;
+
+    #[test]
+    fn a_line_longer_than_sqlite_takes_is_refused_and_stores_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        let repository = SqliteRepository::open(folder.path().join("s")).unwrap();
+        let options = CreateOptions {
+            id: Some("s".to_owned()),
+            ..CreateOptions::in_folder("/w")
+        };
+        let session = crate::SessionRepository::create(&repository, &options);
+        session.unwrap().close().unwrap();
+        let rows = repository.database.open("s", true).unwrap();
+        // By itself it takes 1,000,000,000 bytes.
+        let limited = rows.connection.lock();
+        limited
+            .connection
+            .set_limit(Limit::SQLITE_LIMIT_LENGTH, 10_000)
+            .unwrap();
+        drop(limited);
+        let session = RowSession::new(rows, true);
+        let message = |len| {
+            let text = "x".repeat(len);
+            pi::message(&format!("{{\"role\":\"user\",\"content\":\"{text}\"}}"))
+        };
+        let error = session.append_entry(message(20_000), "main").unwrap_err();
+        assert_eq!(error.code(), Code::Storage, "{error}");
+        assert!(error.to_string().contains("too big"), "{error}");
+        let kept = session.append_entry(message(2_000), "main").unwrap();
+        assert_eq!((kept.seq, kept.parent), (Some(1), None));
+    }
+}
