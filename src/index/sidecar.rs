@@ -15,6 +15,7 @@ use super::frame::{FrameHeader, PART, SALVAGED, TAIL, format_of};
 use super::merge::{MOST_SEGMENTS, merge};
 use super::segment::{Backing, Damaged, Segment, len64};
 use super::view::Index;
+use crate::disk::DiskRef;
 use crate::error::Result;
 use crate::log::{Identity, LogFile, Map, Reading, open_regular, read_exact_at};
 
@@ -143,7 +144,12 @@ impl Sidecar {
     /// added at its end, where merged segments replace the frames that they were merged from. Only
     /// when what counts is the smaller part of the file it is written anew. None if that was not
     /// possible, which costs the next reader some time.
-    pub(crate) fn add(disk: &OnDisk, index: &Index, log: &LogFile) -> Option<OnDisk> {
+    pub(crate) fn add(
+        disk: &DiskRef,
+        old: &OnDisk,
+        index: &Index,
+        log: &LogFile,
+    ) -> Option<OnDisk> {
         let merged;
         let index = if index.segments.len() > MOST_SEGMENTS {
             merged = merge(index).ok()?;
@@ -154,7 +160,7 @@ impl Sidecar {
         let known = index
             .segments
             .iter()
-            .zip(&disk.counting)
+            .zip(&old.counting)
             .take_while(|(segment, hash)| segment.header_hash == **hash)
             .count();
         let new = index.segments.get(known..).unwrap_or_default();
@@ -162,18 +168,18 @@ impl Sidecar {
             .iter()
             .flat_map(|segment| segment.frame_bytes().iter().copied())
             .collect();
-        let file_len = disk.file_len + len64(frames.len());
-        let is_mostly_old = disk.frames + new.len() > MOST_FRAMES
+        let file_len = old.file_len + len64(frames.len());
+        let is_mostly_old = old.frames + new.len() > MOST_FRAMES
             || file_len > 2 * index.bytes() + ROOM
             || known == 0;
-        if new.is_empty() || is_mostly_old || disk.good != disk.file_len {
-            return write_to(&disk.path, &merge(index).ok()?, log);
+        if new.is_empty() || is_mostly_old || old.good != old.file_len {
+            return write_to(disk, &old.path, &merge(index).ok()?, log);
         }
-        append(&disk.path, disk.file_len, &frames).ok()?;
+        append(disk, &old.path, old.file_len, &frames).ok()?;
         Some(OnDisk {
-            path: disk.path.clone(),
+            path: old.path.clone(),
             counting: hashes(&index.segments),
-            frames: disk.frames + new.len(),
+            frames: old.frames + new.len(),
             good: file_len,
             file_len,
             log_end: index.log_end(),
@@ -181,16 +187,16 @@ impl Sidecar {
     }
 
     /// Writes an index to the first place where that works; none if it works nowhere.
-    pub(crate) fn write(&self, index: &Index, log: &LogFile) -> Option<OnDisk> {
+    pub(crate) fn write(&self, disk: &DiskRef, index: &Index, log: &LogFile) -> Option<OnDisk> {
         self.places
             .iter()
-            .find_map(|place| write_to(place, index, log))
+            .find_map(|place| write_to(disk, place, index, log))
     }
 }
 
-fn write_to(place: &Path, index: &Index, log: &LogFile) -> Option<OnDisk> {
+fn write_to(disk: &DiskRef, place: &Path, index: &Index, log: &LogFile) -> Option<OnDisk> {
     let (frames, counting) = frames_of(index, log)?;
-    write_whole(place, &frames).ok()?;
+    write_whole(disk, place, &frames).ok()?;
     let file_len = len64(frames.len());
     Some(OnDisk {
         path: place.to_owned(),

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use super::OpenOptions;
 use super::publish::publish_held;
 use super::state::State;
+use crate::disk::DiskRef;
 use crate::error::{Error, Result};
 use crate::format::{Mutation, Role, interpret};
 use crate::json::{Document, Grammar};
@@ -21,6 +22,7 @@ pub(super) enum Output {
         format: Format,
         bytes: Vec<u8>,
         claim: Claim,
+        disk: DiskRef,
     },
 }
 
@@ -55,20 +57,22 @@ impl Output {
     /// Appends a line, and returns where it starts and whether the file appeared with it.
     pub(super) fn append(&mut self, line: &[u8], durable: bool) -> Result<(u64, bool)> {
         let start = self.len();
-        let (path, format, bytes, claim) = match self {
+        let (path, format, bytes, claim, disk) = match self {
             Self::File(log) => return Ok((log.append(line, durable)?, false)),
             Self::Pending {
                 path,
                 format,
                 bytes,
                 claim,
-            } => (path, *format, bytes, claim),
+                disk,
+            } => (path, *format, bytes, claim, disk),
         };
         if !starts_conversation(line, format) {
             bytes.extend_from_slice(line);
             return Ok((start, false));
         }
         let ((), file) = publish_held(
+            disk,
             path,
             |out| {
                 out.put(bytes)?;
@@ -76,7 +80,7 @@ impl Output {
             },
             claim,
         )?;
-        let log = Appender::held(file, path)?;
+        let log = Appender::held(file, path, disk)?;
         *self = Self::File(log);
         Ok((start, true))
     }

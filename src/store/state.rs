@@ -136,11 +136,11 @@ impl State {
         let added = self
             .disk
             .as_ref()
-            .and_then(|disk| Sidecar::add(disk, &index, &self.log));
+            .and_then(|old| Sidecar::add(&options.disk, old, &index, &self.log));
         let disk = match added {
             Some(disk) => disk,
             // Somebody else wrote it meanwhile, or it is the first one.
-            None => sidecar.write(&index, &self.log)?,
+            None => sidecar.write(&options.disk, &index, &self.log)?,
         };
         // From now on the index is what stands in the file: where that is mapped, the memory it was
         // made in is given back, and where it was written anew its frames are others.
@@ -328,7 +328,7 @@ impl State {
     ) -> Self {
         let written = built
             .whole_index()
-            .and_then(|index| sidecar.write(&index, &log));
+            .and_then(|index| sidecar.write(&options.disk, &index, &log));
         let mut status = IndexStatus {
             state: if written.is_some() {
                 IndexState::Rebuilt
@@ -379,7 +379,7 @@ impl State {
         if (has_new && (asked || is_much)) || (loaded.vouched && !has_new) {
             let added = built
                 .whole_index()
-                .and_then(|index| Sidecar::add(&loaded.disk, &index, &log));
+                .and_then(|index| Sidecar::add(&options.disk, &loaded.disk, &index, &log));
             path = path.filter(|_| added.is_some() || !has_new);
             disk = added.or(disk);
         } else if has_new {
