@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use crate::error::{Error, Result};
 
-use system::System;
+pub(crate) use system::System;
 pub(crate) use system::private;
 
 /// What changes a file system. Each call is one call of the system, and does what that does.

@@ -175,6 +175,12 @@ impl State {
         state.check(options, path)
     }
 
+    /// The state of a log up to a length that it has: what may stand behind that was not acknowledged.
+    pub(super) fn open_to(path: &Path, options: &OpenOptions, len: u64) -> Result<Self> {
+        let log = LogFile::open(path, options.reading)?.grown(len, options.reading)?;
+        Self::load(log, path, options, how(options, None), None)?.check(options, path)
+    }
+
     fn load(
         log: LogFile,
         path: &Path,
