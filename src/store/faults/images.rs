@@ -185,7 +185,7 @@ impl Left {
                     apply(&event, &mut self.names, &mut self.folders);
                 }
             }
-            Event::Said(..) => {}
+            Event::Said(..) | Event::Begin => {}
             _ => self.pending.push(event.clone()),
         }
     }

@@ -8,6 +8,7 @@ mod histories;
 #[cfg(unix)]
 mod images;
 mod inject;
+mod named;
 #[cfg(unix)]
 mod power;
 #[cfg(unix)]

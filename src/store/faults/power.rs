@@ -13,7 +13,7 @@ use super::faulty::Faulty;
 use super::histories::said;
 use super::images::{Choice, Image, Left};
 use super::record::{Event, Recorder};
-use crate::disk::DiskRef;
+use crate::disk::{Disk, DiskRef};
 use crate::{
     CreateOptions, Durability, ForkScope, Format, IndexMode, IndexState, OpenOptions, Repository,
     Session, SessionStorage, pi,
@@ -177,6 +177,22 @@ fn codebot(record: &Record) {
     record.entry(&fork, 100);
 }
 
+/// A session whose maker died before its name was on the disk.
+fn unnamed(record: &Record) {
+    let path = record.home().join("s.jsonl");
+    let file = record.disk.create(&path).unwrap();
+    let header = br#"{"kind":"header","version":4,"id":"s","createdAt":1,"cwd":"/w"}"#;
+    record
+        .disk
+        .write_by_others(&path, &[header, &b"\n"[..]].concat());
+    drop(file);
+    let session = record.repository.open_path(&path).unwrap();
+    record.entry(&session, 5);
+    // Before a line of it was acknowledged the file was nobody's to look for.
+    record.disk.begin();
+    record.entry(&session, 600);
+}
+
 /// What sessions hold, by their files.
 type Said = BTreeMap<PathBuf, Vec<String>>;
 
@@ -213,6 +229,12 @@ fn power_cuts(history: fn(&Record), block: usize, samples: u64) -> (usize, usize
         let mut under_way = acknowledged.clone();
         let _ = events[at..].iter().any(|event| say(&mut under_way, event));
 
+        if events[at..]
+            .iter()
+            .any(|event| matches!(event, Event::Begin))
+        {
+            continue;
+        }
         let states = left.states(block);
         let is_all = states <= ALL;
         let count = if is_all { states as u64 } else { samples };
@@ -327,6 +349,12 @@ fn check(name: &str, history: fn(&Record), samples: u64, least: usize) {
         all += states;
     }
     assert!(all > least, "only {all} states");
+}
+
+#[test]
+fn a_power_cut_leaves_a_file_whose_maker_died_before_its_name_was_flushed() {
+    let (states, _) = power_cuts(unnamed, 512, 700);
+    assert!(states > 50, "only {states} states");
 }
 
 #[test]

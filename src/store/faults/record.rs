@@ -22,6 +22,8 @@ pub(super) enum Event {
     Link(PathBuf, PathBuf),
     Remove(PathBuf),
     MakeFolder(PathBuf),
+    /// What came before is no part of what is looked at.
+    Begin,
     /// A call returned: what the session in this file holds; none if it is gone.
     Said(PathBuf, Option<Vec<String>>),
 }
@@ -49,6 +51,11 @@ impl Recorder {
     /// A call returned.
     pub(super) fn say(&self, path: &Path, items: Option<Vec<String>>) {
         self.lock().push(Event::Said(path.to_owned(), items));
+    }
+
+    /// What is looked at begins here.
+    pub(super) fn begin(&self) {
+        self.lock().push(Event::Begin);
     }
 
     /// Another program wrote to a file, and it reached the disk.
