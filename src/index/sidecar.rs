@@ -13,7 +13,7 @@ use super::build::anchors;
 use super::files::{append, cache_folder, hashed_name, write_whole};
 use super::frame::{FrameHeader, PART, SALVAGED, TAIL, format_of};
 use super::merge::{MOST_SEGMENTS, merge};
-use super::segment::{Backing, Damaged, Segment, len64};
+use super::segment::{Backing, Damaged, Mapped, Segment, len64};
 use super::view::Index;
 use crate::disk::DiskRef;
 use crate::error::Result;
@@ -67,7 +67,7 @@ impl OnDisk {
             return None;
         }
         let len = usize::try_from(self.file_len).ok()?;
-        let (segments, _) = chain(&read_backing(&file, len, reading)?);
+        let (segments, _) = chain(&read_backing(file, len, reading)?);
         self.has(&segments).then_some(segments)
     }
 
@@ -264,7 +264,7 @@ fn load(path: &Path, log: &LogFile, reading: Reading) -> Result<std::result::Res
     let file_len = metadata.len();
     let Some(backing) = usize::try_from(file_len)
         .ok()
-        .and_then(|len| read_backing(&file, len, reading))
+        .and_then(|len| read_backing(file, len, reading))
     else {
         return Ok(Err(unusable("it is empty or cannot be read")));
     };
@@ -329,19 +329,19 @@ fn unusable(reason: &str) -> Why {
     Why::Unusable(reason.to_owned())
 }
 
-fn read_backing(file: &File, len: usize, reading: Reading) -> Option<Backing> {
+fn read_backing(file: File, len: usize, reading: Reading) -> Option<Backing> {
     if len == 0 {
         return None;
     }
     if reading == Reading::Map
-        && let Ok(map) = Map::of(file, len)
+        && let Ok(map) = Map::of(&file, len)
     {
         map.expect_random_reads();
-        return Some(Backing::Mapped(Arc::new(map)));
+        return Some(Backing::Mapped(Arc::new(Mapped { map, file })));
     }
     let mut bytes = AlignedVec::with_capacity(len);
     bytes.resize(len, 0);
-    read_exact_at(file, &mut bytes, 0).ok()?;
+    read_exact_at(&file, &mut bytes, 0).ok()?;
     Some(Backing::Owned(Arc::new(bytes)))
 }
 

@@ -173,6 +173,7 @@ impl Appender {
     /// All that was appended is on the disk when this returns.
     pub(crate) fn sync(&mut self) -> Result<()> {
         self.check_usable()?;
+        self.look()?;
         self.sync_name()?;
         self.disk.sync_data(&self.file).map_err(|error| {
             self.broken = Some(FAILED_FLUSH);

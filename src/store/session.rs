@@ -374,7 +374,12 @@ impl Inner {
     pub(super) fn ask<T>(&self, ask: impl Fn(Source<'_>) -> Answer<T>) -> Result<T> {
         let state = self.state();
         state.log.check_not_truncated()?;
-        match ask(state.source()) {
+        let answered = if state.index.is_whole() {
+            ask(state.source())
+        } else {
+            Err(Trouble::Index)
+        };
+        match answered {
             Ok(answer) => return Ok(answer),
             Err(Trouble::Log(error)) => return Err(error.at_path(&self.path)),
             Err(Trouble::Index) => {}

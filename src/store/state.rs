@@ -64,7 +64,10 @@ impl State {
     pub(super) fn grown(&self, len: u64, options: &OpenOptions) -> Result<Self> {
         let log = self.log.grown(len, options.reading)?;
         let whole = self.index.segments.get(..self.whole).unwrap_or_default();
-        let known = whole.last().and_then(|last| last.summary().ok());
+        let known = whole
+            .last()
+            .filter(|_| self.index.is_whole())
+            .and_then(|last| last.summary().ok());
         if let Some(summary) = known {
             let index = Index::new(self.index.format, whole.to_vec(), summary);
             let how = How {
@@ -124,8 +127,11 @@ impl State {
     /// The same state with its index in a sidecar, if it is to have one and that is possible.
     pub(super) fn written(&self, path: &Path, options: &OpenOptions) -> Option<Self> {
         let always = options.index == IndexMode::Always;
+        // A log that is gone gets no sidecar where it was.
         if options.index == IndexMode::Memory
             || self.whole == 0
+            || !self.index.is_whole()
+            || !self.log.is_in_place()
             || (self.disk.is_none() && self.log.len() < SMALL_LOG && !always)
         {
             return None;
@@ -254,7 +260,8 @@ impl State {
         let Some(last) = segments.last() else {
             return Ok(None);
         };
-        if log.len() < old.log.len() || !last.anchors_match(log)? {
+        let is_cut = !old.index.is_whole() || log.len() < old.log.len();
+        if is_cut || !last.anchors_match(log)? {
             return Ok(None);
         }
         let Ok(summary) = last.summary() else {
