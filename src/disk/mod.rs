@@ -14,6 +14,7 @@ use std::sync::Arc;
 use crate::error::{Error, Result};
 
 pub(crate) use system::System;
+#[cfg(feature = "sqlite")]
 pub(crate) use system::private;
 
 /// What changes a file system. Each call is one call of the system, and does what that does.

@@ -321,9 +321,18 @@ fn delete(path: &Path, options: &OpenOptions) -> Result<()> {
     }
     let torn = with_ending(path, ".torn-");
     let torn = torn.file_name().unwrap_or_default().to_string_lossy();
+    // Of sidecars whose writers died.
+    let half = with_ending(path, ".idx.");
+    let half = format!(
+        ".{}",
+        half.file_name().unwrap_or_default().to_string_lossy()
+    );
     if let Ok(items) = fs::read_dir(folder_of(path)) {
         derived.extend(items.flatten().filter_map(|item| {
             let name = item.file_name();
+            if name.to_str()?.starts_with(&*half) && name.to_str()?.ends_with("tmp") {
+                return Some(item.path());
+            }
             // An offset, and a number where it was not the first one there.
             let place = name.to_str()?.strip_prefix(&*torn)?;
             place
