@@ -134,6 +134,7 @@ impl Writer {
             format: Format::PiV3,
             bytes: header.to_vec(),
             claim,
+            disk: options.disk.clone(),
         };
         let state = output
             .pending_state(options)
