@@ -52,10 +52,6 @@ impl World {
         }
     }
 
-    pub(super) fn folder(&self) -> &Path {
-        self.folder.path()
-    }
-
     /// The session, opened for writing if it is not open.
     pub(super) fn session(&mut self) -> Result<&Session> {
         if self.session.is_none() {
