@@ -68,7 +68,6 @@
 #[cfg(feature = "conformance")]
 pub mod conformance;
 mod contract;
-mod disk;
 mod error;
 mod format;
 pub mod generate;

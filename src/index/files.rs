@@ -2,37 +2,37 @@
 //! who has it mapped noticing. Knows nothing of what is in them.
 
 use std::fs::{File, OpenOptions};
-use std::io;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use xxhash_rust::xxh3::xxh3_128;
 
-use crate::disk::{Disk, folder_of, write_all};
-use crate::log::Identity;
+use crate::log::{Identity, make_folder, private};
 
 /// Replaces a sidecar: a new file in the same folder, then a rename. Who has the old one mapped
 /// keeps it. Not flushed to the disk: a torn one is noticed and rebuilt.
-pub(super) fn write_whole(path: &Path, frames: &[u8], disk: &dyn Disk) -> io::Result<()> {
-    let folder = folder_of(path);
-    disk.make_folder(folder)?;
+pub(super) fn write_whole(path: &Path, frames: &[u8]) -> io::Result<()> {
+    let folder = path
+        .parent()
+        .filter(|folder| !folder.as_os_str().is_empty())
+        .unwrap_or(Path::new("."));
+    make_folder(folder).map_err(|_| io::ErrorKind::NotFound)?;
     let name = path.file_name().ok_or(io::ErrorKind::InvalidInput)?;
-    let (file, temporary) = temporary_file(folder, name, disk)?;
-    let result = write_all(disk, &file, frames).and_then(|()| disk.rename(&temporary, path));
+    let (mut file, temporary) = temporary_file(folder, name)?;
+    let result = file
+        .write_all(frames)
+        .and_then(|()| std::fs::rename(&temporary, path));
     if result.is_err() {
         // Nothing more can be done about a file that cannot be removed either.
-        let _ = disk.remove(&temporary);
+        let _ = std::fs::remove_file(&temporary);
     }
     result
 }
 
 /// A new file beside a sidecar, under a name that the next writer finds again: so a process that
 /// died before its rename leaves one file behind at the most, and not for long.
-fn temporary_file(
-    folder: &Path,
-    name: &std::ffi::OsStr,
-    disk: &dyn Disk,
-) -> io::Result<(File, PathBuf)> {
+fn temporary_file(folder: &Path, name: &std::ffi::OsStr) -> io::Result<(File, PathBuf)> {
     static COUNT: AtomicU64 = AtomicU64::new(0);
     /// Nobody writes a sidecar for longer than this.
     const ABANDONED: std::time::Duration = std::time::Duration::from_secs(600);
@@ -43,47 +43,45 @@ fn temporary_file(
         folder.join(file)
     };
     let usual = named(".tmp");
-    match disk.create(&usual) {
+    match private_file(&usual) {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
         file => return file.map(|file| (file, usual)),
     }
     let age = std::fs::symlink_metadata(&usual).and_then(|metadata| metadata.modified());
     if age.is_ok_and(|time| time.elapsed().is_ok_and(|age| age > ABANDONED)) {
         // If another process is faster, its file is met below.
-        let _ = disk.remove(&usual);
-        if let Ok(file) = disk.create(&usual) {
+        let _ = std::fs::remove_file(&usual);
+        if let Ok(file) = private_file(&usual) {
             return Ok((file, usual));
         }
     }
     let number = COUNT.fetch_add(1, Ordering::Relaxed);
     let other = named(&format!(".{}-{number}.tmp", std::process::id()));
-    disk.create(&other).map(|file| (file, other))
+    private_file(&other).map(|file| (file, other))
+}
+
+fn private_file(path: &Path) -> io::Result<File> {
+    private(OpenOptions::new().write(true).create_new(true)).open(path)
 }
 
 /// Adds frames at the end of a sidecar that still is as it was loaded. Nobody's mapping changes:
 /// the bytes lie behind what others know.
-pub(super) fn append(
-    path: &Path,
-    expected_len: u64,
-    frames: &[u8],
-    disk: &dyn Disk,
-) -> io::Result<()> {
+pub(super) fn append(path: &Path, expected_len: u64, frames: &[u8]) -> io::Result<()> {
     let changed = || io::Error::other("the sidecar changed meanwhile");
     // Opening a pipe would wait for somebody to read it.
     if !std::fs::metadata(path)?.is_file() {
         return Err(changed());
     }
-    let file = OpenOptions::new().append(true).open(path)?;
+    let mut file = OpenOptions::new().append(true).open(path)?;
     file.try_lock().map_err(|_| changed())?;
     let opened = file.metadata()?;
     if opened.len() != expected_len
-        // What a link leads to is another file.
-        || Identity::of(&opened).inode != Identity::of(&std::fs::symlink_metadata(path)?).inode
+        || Identity::of(&opened).inode != Identity::of(&std::fs::metadata(path)?).inode
     {
         return Err(changed());
     }
     // One write, so that a process that dies leaves at most a torn frame, which fails its checksum.
-    write_all(disk, &file, frames)
+    file.write_all(frames)
 }
 
 /// A name for a sidecar that stands apart from its log: readable, and the path's hash.

@@ -15,7 +15,6 @@ use super::frame::{FrameHeader, PART, SALVAGED, TAIL, format_of};
 use super::merge::{MOST_SEGMENTS, merge};
 use super::segment::{Backing, Damaged, Segment, len64};
 use super::view::Index;
-use crate::disk::SharedDisk;
 use crate::error::Result;
 use crate::log::{Identity, LogFile, Map, Reading, open_regular, read_exact_at};
 
@@ -26,10 +25,9 @@ pub(crate) const SMALL: u64 = 4 << 20;
 const RACY_NANOS: u64 = 50_000_000;
 
 /// Where the sidecars of a log are looked for, best place first.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Sidecar {
     places: Vec<PathBuf>,
-    disk: SharedDisk,
 }
 
 /// A sidecar that matches the log.
@@ -92,11 +90,27 @@ pub(crate) enum Why {
 
 impl Sidecar {
     /// Beside the log, else in the user's cache folder; or in one given folder only.
-    pub(crate) fn of(log: &Path, folder: Option<&Path>, disk: &SharedDisk) -> Self {
-        Self {
-            places: places_of(log, folder),
-            disk: disk.clone(),
+    pub(crate) fn of(log: &Path, folder: Option<&Path>) -> Self {
+        // What a redirected standard input is called is no place to put a file beside; a file
+        // system mounted in `/dev/shm` is.
+        let is_device = log.parent() == Some(Path::new("/dev"))
+            || log.starts_with("/dev/fd")
+            || log.starts_with("/proc");
+        if folder.is_none() && is_device {
+            return Self { places: Vec::new() };
         }
+        if let Some(folder) = folder {
+            return Self {
+                places: vec![folder.join(hashed_name(log))],
+            };
+        }
+        let mut beside = log.as_os_str().to_owned();
+        beside.push(".idx");
+        let mut places = vec![PathBuf::from(beside)];
+        if let Some(cache) = cache_folder() {
+            places.push(cache.join(hashed_name(log)));
+        }
+        Self { places }
     }
 
     /// Whether there is a sidecar, good or bad.
@@ -129,7 +143,7 @@ impl Sidecar {
     /// added at its end, where merged segments replace the frames that they were merged from. Only
     /// when what counts is the smaller part of the file it is written anew. None if that was not
     /// possible, which costs the next reader some time.
-    pub(crate) fn add(&self, disk: &OnDisk, index: &Index, log: &LogFile) -> Option<OnDisk> {
+    pub(crate) fn add(disk: &OnDisk, index: &Index, log: &LogFile) -> Option<OnDisk> {
         let merged;
         let index = if index.segments.len() > MOST_SEGMENTS {
             merged = merge(index).ok()?;
@@ -153,9 +167,9 @@ impl Sidecar {
             || file_len > 2 * index.bytes() + ROOM
             || known == 0;
         if new.is_empty() || is_mostly_old || disk.good != disk.file_len {
-            return self.write_to(&disk.path, &merge(index).ok()?, log);
+            return write_to(&disk.path, &merge(index).ok()?, log);
         }
-        append(&disk.path, disk.file_len, &frames, &*self.disk).ok()?;
+        append(&disk.path, disk.file_len, &frames).ok()?;
         Some(OnDisk {
             path: disk.path.clone(),
             counting: hashes(&index.segments),
@@ -170,44 +184,22 @@ impl Sidecar {
     pub(crate) fn write(&self, index: &Index, log: &LogFile) -> Option<OnDisk> {
         self.places
             .iter()
-            .find_map(|place| self.write_to(place, index, log))
-    }
-
-    fn write_to(&self, place: &Path, index: &Index, log: &LogFile) -> Option<OnDisk> {
-        let (frames, counting) = frames_of(index, log)?;
-        write_whole(place, &frames, &*self.disk).ok()?;
-        let file_len = len64(frames.len());
-        Some(OnDisk {
-            path: place.to_owned(),
-            frames: counting.len(),
-            counting,
-            good: file_len,
-            file_len,
-            log_end: index.log_end(),
-        })
+            .find_map(|place| write_to(place, index, log))
     }
 }
 
-/// Where the sidecar of a log may stand, best place first.
-fn places_of(log: &Path, folder: Option<&Path>) -> Vec<PathBuf> {
-    // What a redirected standard input is called is no place to put a file beside; a file
-    // system mounted in `/dev/shm` is.
-    let is_device = log.parent() == Some(Path::new("/dev"))
-        || log.starts_with("/dev/fd")
-        || log.starts_with("/proc");
-    if folder.is_none() && is_device {
-        return Vec::new();
-    }
-    if let Some(folder) = folder {
-        return vec![folder.join(hashed_name(log))];
-    }
-    let mut beside = log.as_os_str().to_owned();
-    beside.push(".idx");
-    let mut places = vec![PathBuf::from(beside)];
-    if let Some(cache) = cache_folder() {
-        places.push(cache.join(hashed_name(log)));
-    }
-    places
+fn write_to(place: &Path, index: &Index, log: &LogFile) -> Option<OnDisk> {
+    let (frames, counting) = frames_of(index, log)?;
+    write_whole(place, &frames).ok()?;
+    let file_len = len64(frames.len());
+    Some(OnDisk {
+        path: place.to_owned(),
+        frames: counting.len(),
+        counting,
+        good: file_len,
+        file_len,
+        log_end: index.log_end(),
+    })
 }
 
 /// The hashes of the headers of segments.

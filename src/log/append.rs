@@ -2,15 +2,44 @@
 //! is cut back; a file that is not what it was is noticed before anything is written to it.
 
 use std::fs::{File, OpenOptions};
-use std::io::{self, Read, Seek, SeekFrom};
+use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use super::Identity;
 use super::file::refuse_irregular;
 use super::lock::lock;
-use crate::disk::{Disk, SharedDisk, folder_of, sync_folder, write_all};
+use super::{Identity, folder_of, private, sync_folder};
 use crate::error::{Code, Error, Result};
+
+/// What a log is written through. Tests put one in between that fails.
+pub(crate) trait Device: Send {
+    /// Writes at the end; may write less than all.
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize>;
+    /// Cuts to a length.
+    fn cut(&mut self, len: u64) -> io::Result<()>;
+    /// What was written is on the disk.
+    fn sync(&mut self) -> io::Result<()>;
+    /// Gives the writer's lock back.
+    fn unlock(&mut self) -> io::Result<()>;
+}
+
+impl Device for File {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        Write::write(self, bytes)
+    }
+
+    fn cut(&mut self, len: u64) -> io::Result<()> {
+        self.set_len(len)
+    }
+
+    fn sync(&mut self) -> io::Result<()> {
+        self.sync_data()
+    }
+
+    fn unlock(&mut self) -> io::Result<()> {
+        Self::unlock(self)
+    }
+}
 
 /// What the system has in memory after a failed flush may or may not reach the disk, and a second
 /// flush would not say.
@@ -22,9 +51,8 @@ const RUN: Duration = Duration::from_micros(4);
 const LOOK: Duration = Duration::from_millis(1);
 
 /// A log that is open for appending.
-pub(crate) struct Appender {
-    disk: SharedDisk,
-    file: File,
+pub(crate) struct Appender<D: Device = File> {
+    device: D,
     path: PathBuf,
     identity: Identity,
     len: u64,
@@ -47,9 +75,9 @@ pub(crate) enum Tail {
     Torn(u64),
 }
 
-impl Appender {
+impl Appender<File> {
     /// Opens a log for appending and takes the writer's lock.
-    pub(crate) fn open(path: &Path, disk: SharedDisk) -> Result<Self> {
+    pub(crate) fn open(path: &Path) -> Result<Self> {
         loop {
             let file = OpenOptions::new()
                 .read(true)
@@ -66,7 +94,7 @@ impl Appender {
             match std::fs::metadata(path) {
                 Ok(now) if identity.is_same_file(&Identity::of(&now)) => {
                     let len = now.len();
-                    return Ok(Self::of(disk, file, path, identity, len));
+                    return Ok(Self::of(file, path, identity, len));
                 }
                 Ok(_) => {}
                 Err(error) => return Err(Error::io("look at it", path, error)),
@@ -75,20 +103,29 @@ impl Appender {
     }
 
     /// Goes on with a file that is open for appending and has the writer's lock.
-    pub(crate) fn held(file: File, path: &Path, disk: SharedDisk) -> Result<Self> {
+    pub(crate) fn held(file: File, path: &Path) -> Result<Self> {
         // Where the file was made without a lock, it is taken now.
         lock(&file, path)?;
         let metadata = file
             .metadata()
             .map_err(|e| Error::io("look at it", path, e))?;
         let len = metadata.len();
-        Ok(Self::of(disk, file, path, Identity::of(&metadata), len))
+        Ok(Self::of(file, path, Identity::of(&metadata), len))
     }
+}
 
-    fn of(disk: SharedDisk, file: File, path: &Path, identity: Identity, len: u64) -> Self {
+impl<D: Device> Drop for Appender<D> {
+    fn drop(&mut self) {
+        // Closing the file is not enough: a process that is being started by another thread has it
+        // open for a moment, and with it the lock.
+        let _ = self.device.unlock();
+    }
+}
+
+impl<D: Device> Appender<D> {
+    fn of(device: D, path: &Path, identity: Identity, len: u64) -> Self {
         Self {
-            disk,
-            file,
+            device,
             path: path.to_owned(),
             identity,
             len,
@@ -125,9 +162,9 @@ impl Appender {
             Tail::Whole => self.write(b"\n")?,
             Tail::Torn(start) => {
                 let len = self.len;
-                self.torn = Some(keep_beside(&self.path, start, len, &*self.disk)?);
-                self.disk
-                    .cut(&self.file, start)
+                self.torn = Some(keep_beside(&self.path, start, len)?);
+                self.device
+                    .cut(start)
                     .map_err(|e| Error::io("cut its torn last line off", &self.path, e))?;
                 self.len = start;
             }
@@ -159,7 +196,7 @@ impl Appender {
     /// All that was appended is on the disk when this returns.
     pub(crate) fn sync(&mut self) -> Result<()> {
         self.check_usable()?;
-        self.disk.sync(&self.file).map_err(|error| {
+        self.device.sync().map_err(|error| {
             self.broken = Some(FAILED_FLUSH);
             Error::io("flush it to the disk", &self.path, error)
         })
@@ -167,17 +204,17 @@ impl Appender {
 
     /// Gives the writer's lock back.
     pub(crate) fn unlock(&mut self) -> Result<()> {
-        self.file
+        self.device
             .unlock()
             .map_err(|e| Error::io("unlock it", &self.path, e))
     }
 
     fn sync_or_cut(&mut self, start: u64) -> Result<()> {
-        let Err(error) = self.disk.sync(&self.file) else {
+        let Err(error) = self.device.sync() else {
             return Ok(());
         };
         self.broken = Some(FAILED_FLUSH);
-        if self.disk.cut(&self.file, start).is_ok() {
+        if self.device.cut(start).is_ok() {
             self.len = start;
         }
         Err(Error::io("flush it to the disk", &self.path, error))
@@ -229,12 +266,12 @@ impl Appender {
         self.check_usable()?;
         let mut done = 0;
         while let Some(rest) = bytes.get(done..).filter(|rest| !rest.is_empty()) {
-            match self.disk.write(&self.file, rest) {
+            match self.device.write(rest) {
                 Ok(count) if count > 0 => done += count,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 failed => {
                     let error = failed.err().unwrap_or(io::ErrorKind::WriteZero.into());
-                    if done > 0 && self.disk.cut(&self.file, self.len).is_err() {
+                    if done > 0 && self.device.cut(self.len).is_err() {
                         self.broken = Some("a half-written line could not be cut off again");
                     }
                     return Err(Error::io("append to it", &self.path, error));
@@ -246,19 +283,12 @@ impl Appender {
     }
 }
 
-impl Drop for Appender {
-    fn drop(&mut self) {
-        // Closing the file is not enough: a process that is being started by another thread has it
-        // open for a moment, and with it the lock.
-        let _ = self.file.unlock();
-    }
-}
-
 /// Copies the bytes of a torn last line into a file beside the log, on the disk before it returns.
-fn keep_beside(path: &Path, start: u64, end: u64, disk: &dyn Disk) -> Result<PathBuf> {
+fn keep_beside(path: &Path, start: u64, end: u64) -> Result<PathBuf> {
     let mut log = File::open(path).map_err(|e| Error::io("open it", path, e))?;
     log.seek(SeekFrom::Start(start))
         .map_err(|e| Error::io("read it", path, e))?;
+    let mut torn = log.take(end.saturating_sub(start));
     // The same offset may have been torn before: no earlier copy is written over.
     for attempt in 0u32.. {
         let mut name = path.as_os_str().to_owned();
@@ -267,17 +297,18 @@ fn keep_beside(path: &Path, start: u64, end: u64, disk: &dyn Disk) -> Result<Pat
             name.push(format!("-{attempt}"));
         }
         let beside = PathBuf::from(name);
+        let mut options = OpenOptions::new();
+        let options = private(options.write(true).create_new(true));
         let failed = |e| Error::io("keep the log's torn last line in it", &beside, e);
-        match disk.create(&beside) {
-            Ok(file) => {
-                let torn = log.take(end.saturating_sub(start));
-                let kept = copy(torn, &file, disk).and_then(|()| disk.sync(&file));
+        match options.open(&beside) {
+            Ok(mut file) => {
+                let kept = io::copy(&mut torn, &mut file).and_then(|_| file.sync_all());
                 if kept.is_err() {
                     // Half a copy is none, and the next attempt makes another one.
-                    let _ = disk.remove(&beside);
+                    let _ = std::fs::remove_file(&beside);
                 }
                 kept.map_err(failed)?;
-                sync_folder(disk, folder_of(path))?;
+                sync_folder(folder_of(path))?;
                 return Ok(beside);
             }
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
@@ -289,16 +320,4 @@ fn keep_beside(path: &Path, start: u64, end: u64, disk: &dyn Disk) -> Result<Pat
         "expected a free name for the copy of its torn last line, found them all taken; move the copies away",
     )
     .at_path(path))
-}
-
-fn copy(mut from: impl Read, to: &File, disk: &dyn Disk) -> io::Result<()> {
-    let mut buffer = vec![0; 1 << 16];
-    loop {
-        match from.read(&mut buffer) {
-            Ok(0) => return Ok(()),
-            Ok(count) => write_all(disk, to, buffer.get(..count).unwrap_or_default())?,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
-        }
-    }
 }

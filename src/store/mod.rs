@@ -4,8 +4,6 @@
 mod convert;
 mod cwd;
 mod entry;
-#[cfg(test)]
-mod faults;
 mod find;
 mod follow;
 mod fork;

@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::{Session, Verification, verify};
-use crate::disk::SharedDisk;
 use crate::error::Result;
 use crate::log::Reading;
 
@@ -59,8 +58,6 @@ pub struct OpenOptions {
     pub(super) write: bool,
     pub(super) durability: Durability,
     pub(super) progress: Option<ProgressFn>,
-    /// What changes go through.
-    pub(super) disk: SharedDisk,
 }
 
 impl fmt::Debug for OpenOptions {
@@ -131,13 +128,6 @@ impl OpenOptions {
     #[must_use]
     pub fn durability(mut self, durability: Durability) -> Self {
         self.durability = durability;
-        self
-    }
-
-    /// Has all changes go through a disk.
-    #[cfg(test)]
-    pub(crate) fn on_disk(mut self, disk: SharedDisk) -> Self {
-        self.disk = disk;
         self
     }
 

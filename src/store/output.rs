@@ -7,7 +7,6 @@ use std::path::{Path, PathBuf};
 use super::OpenOptions;
 use super::publish::publish_held;
 use super::state::State;
-use crate::disk::SharedDisk;
 use crate::error::{Error, Result};
 use crate::format::{Mutation, Role, interpret};
 use crate::json::{Document, Grammar};
@@ -22,7 +21,6 @@ pub(super) enum Output {
         format: Format,
         bytes: Vec<u8>,
         claim: Claim,
-        disk: SharedDisk,
     },
 }
 
@@ -57,15 +55,14 @@ impl Output {
     /// Appends a line, and returns where it starts and whether the file appeared with it.
     pub(super) fn append(&mut self, line: &[u8], durable: bool) -> Result<(u64, bool)> {
         let start = self.len();
-        let (path, format, bytes, claim, disk) = match self {
+        let (path, format, bytes, claim) = match self {
             Self::File(log) => return Ok((log.append(line, durable)?, false)),
             Self::Pending {
                 path,
                 format,
                 bytes,
                 claim,
-                disk,
-            } => (path, *format, bytes, claim, disk.clone()),
+            } => (path, *format, bytes, claim),
         };
         if !starts_conversation(line, format) {
             bytes.extend_from_slice(line);
@@ -73,14 +70,13 @@ impl Output {
         }
         let ((), file) = publish_held(
             path,
-            &disk,
             |out| {
                 out.put(bytes)?;
                 out.put(line)
             },
             claim,
         )?;
-        let log = Appender::held(file, path, disk)?;
+        let log = Appender::held(file, path)?;
         *self = Self::File(log);
         Ok((start, true))
     }

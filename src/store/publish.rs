@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use crate::disk::{SharedDisk, folder_of, sync_folder};
 use crate::error::{Code, Error, Result};
+use crate::log::{folder_of, private, sync_folder};
 
 /// How much is collected before it goes to the system.
 const BUFFER: usize = 1 << 20;
@@ -20,25 +20,9 @@ const OLD: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// What the content of a new file is written to.
 pub(super) struct Out {
-    writer: BufWriter<Written>,
+    writer: BufWriter<File>,
     bytes: u64,
     target: PathBuf,
-}
-
-/// The file behind it.
-struct Written {
-    file: File,
-    disk: SharedDisk,
-}
-
-impl Write for Written {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.disk.write(&self.file, bytes)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
 }
 
 impl Out {
@@ -63,11 +47,10 @@ impl Out {
 /// one in the same folder sweeps away. An existing file is `already_exists`.
 pub(super) fn publish<T, G, E: From<Error>>(
     target: &Path,
-    disk: &SharedDisk,
     write: impl FnOnce(&mut Out) -> Result<T, E>,
     claim: impl FnOnce() -> Result<G>,
 ) -> Result<T, E> {
-    let (written, file) = publish_held(target, disk, write, claim)?;
+    let (written, file) = publish_held(target, write, claim)?;
     give_back(&file);
     Ok(written)
 }
@@ -83,7 +66,6 @@ pub(super) fn give_back(file: &File) {
 /// else has written it.
 pub(super) fn publish_held<T, G, E: From<Error>>(
     target: &Path,
-    disk: &SharedDisk,
     write: impl FnOnce(&mut Out) -> Result<T, E>,
     claim: impl FnOnce() -> Result<G>,
 ) -> Result<(T, File), E> {
@@ -91,43 +73,26 @@ pub(super) fn publish_held<T, G, E: From<Error>>(
     if target.symlink_metadata().is_ok() {
         return Err(exists(target).into());
     }
-    sweep(folder, disk);
-    let (draft, file) = Draft::new(folder, disk)?;
+    sweep(folder);
+    let (draft, file) = Draft::new(folder)?;
     let failed = |e: io::Error| Error::io("write it", target, e);
     let mut out = Out {
-        writer: BufWriter::with_capacity(
-            BUFFER,
-            Written {
-                file,
-                disk: disk.clone(),
-            },
-        ),
+        writer: BufWriter::with_capacity(BUFFER, file),
         bytes: 0,
         target: target.to_owned(),
     };
-    let written = match write(&mut out) {
-        Ok(written) => written,
-        Err(error) => {
-            // What is still held back is not wanted any more.
-            let _ = out.writer.into_parts();
-            return Err(error);
-        }
-    };
-    let Written { file, .. } = out
+    let written = write(&mut out)?;
+    let file = out
         .writer
         .into_inner()
         .map_err(|e| failed(e.into_error()))
         .map_err(E::from)?;
-    disk.sync(&file).map_err(failed).map_err(E::from)?;
+    file.sync_all().map_err(failed).map_err(E::from)?;
     let held = claim()?;
-    give_name(&draft.path, target, disk)?;
+    give_name(&draft.path, target)?;
     // The draft's own name goes before the folder is made safe, so that both are one step on disk.
     drop(draft);
-    if let Err(error) = sync_folder(&**disk, folder) {
-        // Whoever is told that it failed need not expect a file.
-        let _ = disk.remove(target);
-        return Err(error.into());
-    }
+    sync_folder(folder)?;
     drop(held);
     Ok((written, file))
 }
@@ -135,19 +100,18 @@ pub(super) fn publish_held<T, G, E: From<Error>>(
 /// A file that has no name of its own yet; its provisional one goes when this does.
 struct Draft {
     path: PathBuf,
-    disk: SharedDisk,
 }
 
 impl Drop for Draft {
     fn drop(&mut self) {
         // If it stays, it is swept by the next one.
-        let _ = self.disk.remove(&self.path);
+        let _ = fs::remove_file(&self.path);
     }
 }
 
 impl Draft {
     /// An empty file for the user alone, locked as long as it is open: so a sweep leaves it.
-    fn new(folder: &Path, disk: &SharedDisk) -> Result<(Self, File)> {
+    fn new(folder: &Path) -> Result<(Self, File)> {
         static COUNT: AtomicU64 = AtomicU64::new(0);
         loop {
             let name = format!(
@@ -157,7 +121,8 @@ impl Draft {
                 crate::format::hex_id(),
             );
             let path = folder.join(name);
-            let file = match disk.create(&path) {
+            let mut options = File::options();
+            let file = match private(options.read(true).append(true).create_new(true)).open(&path) {
                 Ok(file) => file,
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => continue,
                 Err(error) => return Err(Error::io("write a file in it", folder, error)),
@@ -166,23 +131,22 @@ impl Draft {
             let _ = file.lock();
             // A sweep may have come between the two.
             if path.symlink_metadata().is_ok() {
-                let disk = disk.clone();
-                return Ok((Self { path, disk }, file));
+                return Ok((Self { path }, file));
             }
         }
     }
 }
 
 /// Gives a whole file its name, unless there is a file of that name.
-fn give_name(draft: &Path, target: &Path, disk: &SharedDisk) -> Result<()> {
+fn give_name(draft: &Path, target: &Path) -> Result<()> {
     let failed = |e| Error::io("put a file there", target, e);
-    match disk.link(draft, target) {
+    match fs::hard_link(draft, target) {
         Ok(()) => Ok(()),
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(exists(target)),
         // No second names on this file system: between the look and the rename another program
         // could still make the file. Who holds a claim on the folder is safe from its own kind.
         Err(_) if target.symlink_metadata().is_ok() => Err(exists(target)),
-        Err(_) => disk.rename(draft, target).map_err(failed),
+        Err(_) => fs::rename(draft, target).map_err(failed),
     }
 }
 
@@ -195,7 +159,7 @@ pub(super) fn exists(target: &Path) -> Error {
 }
 
 /// Removes drafts that nobody writes any more. What cannot be removed stays for the next one.
-fn sweep(folder: &Path, disk: &SharedDisk) {
+fn sweep(folder: &Path) {
     let Ok(items) = fs::read_dir(folder) else {
         return;
     };
@@ -211,7 +175,7 @@ fn sweep(folder: &Path, disk: &SharedDisk) {
         if let Ok(file) = File::options().write(true).open(&path)
             && is_left(&file)
         {
-            let _ = disk.remove(&path);
+            let _ = fs::remove_file(&path);
         }
     }
 }
@@ -235,7 +199,6 @@ mod tests {
     use std::fs;
 
     use super::{AFTER, BEFORE, publish};
-    use crate::disk::SharedDisk;
     use crate::error::{Code, Error};
 
     fn names(folder: &std::path::Path) -> Vec<String> {
@@ -251,10 +214,8 @@ mod tests {
     fn a_file_appears_whole_and_never_over_another() {
         let folder = tempfile::tempdir().unwrap();
         let target = folder.path().join("a");
-        let disk = SharedDisk::default();
-        let write = |text: &'static [u8]| {
-            publish::<_, _, Error>(&target, &disk, |out| out.put(text), || Ok(()))
-        };
+        let write =
+            |text: &'static [u8]| publish::<_, _, Error>(&target, |out| out.put(text), || Ok(()));
         write(b"one").unwrap();
         let error = write(b"two").unwrap_err();
         assert_eq!(error.code(), Code::AlreadyExists);
@@ -272,16 +233,14 @@ mod tests {
     fn what_fails_on_the_way_leaves_nothing() {
         let folder = tempfile::tempdir().unwrap();
         let target = folder.path().join("a");
-        let disk = SharedDisk::default();
         let failed = || Error::new(Code::Storage, "no");
-        let write = publish::<(), (), Error>(&target, &disk, |_| Err(failed()), || Ok(()));
+        let write = publish::<(), (), Error>(&target, |_| Err(failed()), || Ok(()));
         assert!(write.is_err());
-        let claim = publish::<_, (), Error>(&target, &disk, |out| out.put(b"x"), || Err(failed()));
+        let claim = publish::<_, (), Error>(&target, |out| out.put(b"x"), || Err(failed()));
         assert!(claim.is_err());
         // A file that comes while the draft is written is not written over either.
         let late = publish::<_, _, Error>(
             &target,
-            &disk,
             |out| out.put(b"x"),
             || {
                 fs::write(&target, b"other").unwrap();
@@ -298,18 +257,11 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let left = folder.path().join(format!("{BEFORE}1-1-00000000{AFTER}"));
         fs::write(&left, b"half").unwrap();
-        let disk = SharedDisk::default();
         publish::<_, _, Error>(
             &folder.path().join("a"),
-            &disk,
             |out| {
                 assert!(!left.exists());
-                publish::<_, _, Error>(
-                    &folder.path().join("b"),
-                    &disk,
-                    |out| out.put(b"b"),
-                    || Ok(()),
-                )?;
+                publish::<_, _, Error>(&folder.path().join("b"), |out| out.put(b"b"), || Ok(()))?;
                 out.put(b"a")
             },
             || Ok(()),

@@ -117,17 +117,13 @@ impl Session {
 
     pub(super) fn open_with(path: &Path, options: OpenOptions) -> Result<Self> {
         // Locked first, so that nobody writes behind the state that is read.
-        let lock = options
-            .write
-            .then(|| Appender::open(path, options.disk.clone()))
-            .transpose()?;
+        let lock = options.write.then(|| Appender::open(path)).transpose()?;
         Self::open_locked(path, options, lock)
     }
 
     /// Opens a session for writing whose file was just made and is still held.
     pub(super) fn open_held(path: &Path, options: OpenOptions, file: File) -> Result<Self> {
-        let lock = Appender::held(file, path, options.disk.clone())?;
-        Self::open_locked(path, options.write(true), Some(lock))
+        Self::open_locked(path, options.write(true), Some(Appender::held(file, path)?))
     }
 
     fn open_locked(path: &Path, options: OpenOptions, lock: Option<Appender>) -> Result<Self> {

@@ -130,13 +130,13 @@ impl State {
         {
             return None;
         }
-        let sidecar = Sidecar::of(path, options.index_dir.as_deref(), &options.disk);
+        let sidecar = Sidecar::of(path, options.index_dir.as_deref());
         let segments = self.index.segments.get(..self.whole)?.to_vec();
         let index = self.index.with_segments(segments);
         let added = self
             .disk
             .as_ref()
-            .and_then(|disk| sidecar.add(disk, &index, &self.log));
+            .and_then(|disk| Sidecar::add(disk, &index, &self.log));
         let disk = match added {
             Some(disk) => disk,
             // Somebody else wrote it meanwhile, or it is the first one.
@@ -200,7 +200,7 @@ impl State {
             let built = build(&log, how)?;
             return Ok(Self::in_memory(log, built, "the index is kept in memory"));
         }
-        let sidecar = Sidecar::of(path, options.index_dir.as_deref(), &options.disk);
+        let sidecar = Sidecar::of(path, options.index_dir.as_deref());
         let why = match sidecar.load(&log, options.reading)? {
             // Who wants to know of every damaged line needs the list of them.
             Ok(loaded) if options.strict && loaded.index.details().is_err() => {
@@ -208,7 +208,7 @@ impl State {
             }
             Ok(loaded) => match extend(&log, &loaded.index, how) {
                 Ok(Some(built)) => {
-                    return Ok(Self::extended(log, options, &sidecar, &loaded, built));
+                    return Ok(Self::extended(log, options, &loaded, built));
                 }
                 Ok(None) => {
                     Why::Unusable("new lines change what is known of earlier ones".to_owned())
@@ -287,7 +287,7 @@ impl State {
             if options.index == IndexMode::Memory {
                 return Ok(Self::in_memory(log, built, reason));
             }
-            let sidecar = Sidecar::of(path, options.index_dir.as_deref(), &options.disk);
+            let sidecar = Sidecar::of(path, options.index_dir.as_deref());
             if log.len() < SMALL_LOG && options.index != IndexMode::Always && !sidecar.exists() {
                 return Ok(Self::in_memory(log, built, reason));
             }
@@ -369,13 +369,7 @@ impl State {
         }
     }
 
-    fn extended(
-        log: LogFile,
-        options: &OpenOptions,
-        sidecar: &Sidecar,
-        loaded: &Loaded,
-        built: Built,
-    ) -> Self {
+    fn extended(log: LogFile, options: &OpenOptions, loaded: &Loaded, built: Built) -> Self {
         let new_slots = u64::from(built.index.slots() - loaded.index.slots());
         let is_much = new_slots * WORTH_WRITING >= u64::from(built.index.slots());
         let has_new = built.whole > loaded.index.segments.len();
@@ -385,7 +379,7 @@ impl State {
         if (has_new && (asked || is_much)) || (loaded.vouched && !has_new) {
             let added = built
                 .whole_index()
-                .and_then(|index| sidecar.add(&loaded.disk, &index, &log));
+                .and_then(|index| Sidecar::add(&loaded.disk, &index, &log));
             path = path.filter(|_| added.is_some() || !has_new);
             disk = added.or(disk);
         } else if has_new {

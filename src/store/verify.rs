@@ -96,7 +96,7 @@ pub(super) fn run(path: &Path, options: &OpenOptions) -> Result<Verification> {
     if options.index == IndexMode::Memory {
         return Ok(found);
     }
-    let sidecar = Sidecar::of(path, options.index_dir.as_deref(), &options.disk);
+    let sidecar = Sidecar::of(path, options.index_dir.as_deref());
     match sidecar.load(&log, options.reading)? {
         Err(Why::Missing) => {}
         Err(Why::Unusable(reason)) => {

@@ -134,7 +134,6 @@ impl Writer {
             format: Format::PiV3,
             bytes: header.to_vec(),
             claim,
-            disk: options.disk.clone(),
         };
         let state = output
             .pending_state(options)

@@ -124,7 +124,6 @@ pub fn convert(
             return session.answer(|source| {
                 publish(
                     target,
-                    &options.disk,
                     |out| Writer::new(source, options.salvage, out)?.all(),
                     || Ok(()),
                 )
@@ -276,7 +275,7 @@ impl<'s, 'o> Writer<'s, 'o> {
     /// The id of the session in the file that the header names as the parent.
     fn id_of_parent(&self, parent: &str) -> Option<String> {
         // A relative path can only have been meant from where the source lies.
-        let folder = crate::disk::folder_of(self.source.log.path());
+        let folder = crate::log::folder_of(self.source.log.path());
         let path: PathBuf = folder.join(parent);
         header_id(&path).filter(|id| !id.is_empty())
     }

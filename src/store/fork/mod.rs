@@ -148,8 +148,7 @@ pub(super) fn fork<G>(
             ),
         ));
     }
-    let disk = &source.inner.options.disk;
-    source.answer(|source| publish_held(target, disk, |out| write(source, wanted, out), &claim))
+    source.answer(|source| publish_held(target, |out| write(source, wanted, out), &claim))
 }
 
 fn write(source: Source<'_>, wanted: Wanted<'_>, out: &mut Out) -> Answer<Forked> {

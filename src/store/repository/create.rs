@@ -6,11 +6,11 @@ use std::path::{Path, PathBuf};
 
 use super::{Repository, header_id, place};
 use crate::contract::{CreateOptions, ForkScope};
-use crate::disk::{folder_of, make_folder, private, sync_folder};
 use crate::error::{Code, Error, Result};
 use crate::format::{Line, header_line, now_nanos};
 use crate::index::Sidecar;
-use crate::log::{LogFile, Reading};
+use crate::log::{LogFile, Reading, make_folder, private};
+use crate::log::{folder_of, sync_folder};
 use crate::model::Format;
 use crate::store::cwd::absolute;
 use crate::store::fork::{self, Wanted};
@@ -52,8 +52,7 @@ impl Repository {
             return Session::create_pending(&target, line.bytes(), options, claim);
         }
         let write = |out: &mut Out| out.put(line.bytes());
-        let ((), file) =
-            publish_held::<_, _, Error>(&target, &self.options.disk, write, || self.claim(&id))?;
+        let ((), file) = publish_held::<_, _, Error>(&target, write, || self.claim(&id))?;
         Session::open_held(&target, self.options.clone(), file)
     }
 
@@ -124,7 +123,7 @@ impl Repository {
         // Asked again under the lock; here, so that nothing is made for a name that is taken.
         self.check_free(id)?;
         let target = self.folder.join(place::of(format, id, cwd, nanos));
-        make_folder(&*self.options.disk, folder_of(&target))?;
+        make_folder(folder_of(&target))?;
         Ok(target)
     }
 
@@ -234,7 +233,7 @@ impl OpenOptions {
             return Session::create_pending(path, header.bytes(), writing, Box::new(|| Ok(None)));
         }
         let write = |out: &mut Out| out.put(header.bytes());
-        let ((), file) = publish_held::<_, _, Error>(path, &self.disk, write, || Ok(()))?;
+        let ((), file) = publish_held::<_, _, Error>(path, write, || Ok(()))?;
         Session::open_held(path, writing, file)
     }
 }
@@ -309,7 +308,7 @@ fn delete(path: &Path, options: &OpenOptions) -> Result<()> {
         Err(_) => None,
     };
     let mut derived = vec![with_ending(path, ".idx")];
-    let sidecar = Sidecar::of(path, options.index_dir.as_deref(), &options.disk);
+    let sidecar = Sidecar::of(path, options.index_dir.as_deref());
     if let Ok(log) = LogFile::open(path, Reading::Read)
         && let Ok(Ok(loaded)) = sidecar.load(&log, Reading::Read)
     {
@@ -328,12 +327,12 @@ fn delete(path: &Path, options: &OpenOptions) -> Result<()> {
                 .then(|| item.path())
         }));
     }
-    match options.disk.remove(path) {
+    match fs::remove_file(path) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(failed(error)),
         _ => {}
     }
     for file in derived {
-        match options.disk.remove(&file) {
+        match fs::remove_file(&file) {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
                 return Err(Error::io("remove it", &file, error));
             }
@@ -341,7 +340,7 @@ fn delete(path: &Path, options: &OpenOptions) -> Result<()> {
         }
     }
     drop(held);
-    sync_folder(&*options.disk, folder_of(path))
+    sync_folder(folder_of(path))
 }
 
 fn with_ending(path: &Path, ending: &str) -> PathBuf {
