@@ -68,6 +68,7 @@
 #[cfg(feature = "conformance")]
 pub mod conformance;
 mod contract;
+mod disk;
 mod error;
 mod format;
 pub mod generate;

@@ -8,31 +8,33 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use xxhash_rust::xxh3::xxh3_128;
 
-use crate::log::{Identity, make_folder, private};
+use crate::disk::{DiskRef, Through, folder_of, make_folder};
+use crate::log::Identity;
 
 /// Replaces a sidecar: a new file in the same folder, then a rename. Who has the old one mapped
 /// keeps it. Not flushed to the disk: a torn one is noticed and rebuilt.
-pub(super) fn write_whole(path: &Path, frames: &[u8]) -> io::Result<()> {
-    let folder = path
-        .parent()
-        .filter(|folder| !folder.as_os_str().is_empty())
-        .unwrap_or(Path::new("."));
-    make_folder(folder).map_err(|_| io::ErrorKind::NotFound)?;
+pub(super) fn write_whole(disk: &DiskRef, path: &Path, frames: &[u8]) -> io::Result<()> {
+    let folder = folder_of(path);
+    make_folder(disk, folder).map_err(|_| io::ErrorKind::NotFound)?;
     let name = path.file_name().ok_or(io::ErrorKind::InvalidInput)?;
-    let (mut file, temporary) = temporary_file(folder, name)?;
-    let result = file
+    let (file, temporary) = temporary_file(disk, folder, name)?;
+    let result = Through::new(disk, file)
         .write_all(frames)
-        .and_then(|()| std::fs::rename(&temporary, path));
+        .and_then(|()| disk.rename(&temporary, path));
     if result.is_err() {
         // Nothing more can be done about a file that cannot be removed either.
-        let _ = std::fs::remove_file(&temporary);
+        let _ = disk.remove(&temporary);
     }
     result
 }
 
 /// A new file beside a sidecar, under a name that the next writer finds again: so a process that
 /// died before its rename leaves one file behind at the most, and not for long.
-fn temporary_file(folder: &Path, name: &std::ffi::OsStr) -> io::Result<(File, PathBuf)> {
+fn temporary_file(
+    disk: &DiskRef,
+    folder: &Path,
+    name: &std::ffi::OsStr,
+) -> io::Result<(File, PathBuf)> {
     static COUNT: AtomicU64 = AtomicU64::new(0);
     /// Nobody writes a sidecar for longer than this.
     const ABANDONED: std::time::Duration = std::time::Duration::from_secs(600);
@@ -43,36 +45,37 @@ fn temporary_file(folder: &Path, name: &std::ffi::OsStr) -> io::Result<(File, Pa
         folder.join(file)
     };
     let usual = named(".tmp");
-    match private_file(&usual) {
+    match disk.create(&usual) {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
         file => return file.map(|file| (file, usual)),
     }
     let age = std::fs::symlink_metadata(&usual).and_then(|metadata| metadata.modified());
     if age.is_ok_and(|time| time.elapsed().is_ok_and(|age| age > ABANDONED)) {
         // If another process is faster, its file is met below.
-        let _ = std::fs::remove_file(&usual);
-        if let Ok(file) = private_file(&usual) {
+        let _ = disk.remove(&usual);
+        if let Ok(file) = disk.create(&usual) {
             return Ok((file, usual));
         }
     }
     let number = COUNT.fetch_add(1, Ordering::Relaxed);
     let other = named(&format!(".{}-{number}.tmp", std::process::id()));
-    private_file(&other).map(|file| (file, other))
-}
-
-fn private_file(path: &Path) -> io::Result<File> {
-    private(OpenOptions::new().write(true).create_new(true)).open(path)
+    disk.create(&other).map(|file| (file, other))
 }
 
 /// Adds frames at the end of a sidecar that still is as it was loaded. Nobody's mapping changes:
 /// the bytes lie behind what others know.
-pub(super) fn append(path: &Path, expected_len: u64, frames: &[u8]) -> io::Result<()> {
+pub(super) fn append(
+    disk: &DiskRef,
+    path: &Path,
+    expected_len: u64,
+    frames: &[u8],
+) -> io::Result<()> {
     let changed = || io::Error::other("the sidecar changed meanwhile");
     // Opening a pipe would wait for somebody to read it.
     if !std::fs::metadata(path)?.is_file() {
         return Err(changed());
     }
-    let mut file = OpenOptions::new().append(true).open(path)?;
+    let file = OpenOptions::new().append(true).open(path)?;
     file.try_lock().map_err(|_| changed())?;
     let opened = file.metadata()?;
     if opened.len() != expected_len
@@ -81,7 +84,7 @@ pub(super) fn append(path: &Path, expected_len: u64, frames: &[u8]) -> io::Resul
         return Err(changed());
     }
     // One write, so that a process that dies leaves at most a torn frame, which fails its checksum.
-    file.write_all(frames)
+    Through::new(disk, file).write_all(frames)
 }
 
 /// A name for a sidecar that stands apart from its log: readable, and the path's hash.

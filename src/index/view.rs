@@ -8,7 +8,7 @@ use super::columns::{Flags, LOOK8, LOOK16, NONE, ROW_WIDTH};
 use super::frame::IRREGULAR;
 use super::ids::{self, Class};
 use super::pages::{Column, InPage};
-use super::segment::{Damaged, Segment};
+use super::segment::{Damaged, Segment, are_whole};
 use super::summary::{Details, Summary};
 use crate::error::{Code, Error};
 use crate::format::Kind;
@@ -71,6 +71,11 @@ impl Index {
             details: Arc::default(),
             ..self.clone()
         }
+    }
+
+    /// Whether the sidecar was not cut where it is mapped.
+    pub(crate) fn is_whole(&self) -> bool {
+        are_whole(&self.segments)
     }
 
     /// What few ask for of the session as a whole.

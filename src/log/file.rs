@@ -233,6 +233,12 @@ impl LogFile {
         Err(self.truncated(now))
     }
 
+    /// Whether the path still leads to this file.
+    pub(crate) fn is_in_place(&self) -> bool {
+        let now = std::fs::metadata(&self.path);
+        now.is_ok_and(|now| self.identity.is_same_file(&Identity::of(&now)))
+    }
+
     fn truncated(&self, now: u64) -> Error {
         let then = self.len;
         Error::new(

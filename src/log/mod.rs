@@ -7,7 +7,6 @@ mod judge;
 mod lines;
 mod lock;
 mod map;
-mod private;
 
 pub(crate) use append::{Appender, Tail};
 
@@ -15,6 +14,5 @@ pub(crate) use file::{Identity, LogFile, open_regular, read_exact_at};
 pub(crate) use judge::{Finding, judge};
 pub(crate) use lines::{Line, Lines, Piece, Pieces};
 pub(crate) use map::Map;
-pub(crate) use private::{folder_of, make_folder, private, sync_folder};
 
 pub use file::Reading;

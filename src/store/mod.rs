@@ -4,6 +4,8 @@
 mod convert;
 mod cwd;
 mod entry;
+#[cfg(test)]
+mod faults;
 mod find;
 mod follow;
 mod fork;

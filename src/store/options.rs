@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::{Session, Verification, verify};
+use crate::disk::DiskRef;
 use crate::error::Result;
 use crate::log::Reading;
 
@@ -58,6 +59,8 @@ pub struct OpenOptions {
     pub(super) write: bool,
     pub(super) durability: Durability,
     pub(super) progress: Option<ProgressFn>,
+    /// What writes go through.
+    pub(super) disk: DiskRef,
 }
 
 impl fmt::Debug for OpenOptions {
@@ -128,6 +131,13 @@ impl OpenOptions {
     #[must_use]
     pub fn durability(mut self, durability: Durability) -> Self {
         self.durability = durability;
+        self
+    }
+
+    /// Another disk than that of the system.
+    #[cfg(test)]
+    pub(crate) fn disk(mut self, disk: DiskRef) -> Self {
+        self.disk = disk;
         self
     }
 

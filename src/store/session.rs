@@ -117,13 +117,15 @@ impl Session {
 
     pub(super) fn open_with(path: &Path, options: OpenOptions) -> Result<Self> {
         // Locked first, so that nobody writes behind the state that is read.
-        let lock = options.write.then(|| Appender::open(path)).transpose()?;
+        let lock = options.write.then(|| Appender::open(path, &options.disk));
+        let lock = lock.transpose()?;
         Self::open_locked(path, options, lock)
     }
 
     /// Opens a session for writing whose file was just made and is still held.
     pub(super) fn open_held(path: &Path, options: OpenOptions, file: File) -> Result<Self> {
-        Self::open_locked(path, options.write(true), Some(Appender::held(file, path)?))
+        let lock = Appender::held(file, path, &options.disk)?;
+        Self::open_locked(path, options.write(true), Some(lock))
     }
 
     fn open_locked(path: &Path, options: OpenOptions, lock: Option<Appender>) -> Result<Self> {
@@ -372,7 +374,12 @@ impl Inner {
     pub(super) fn ask<T>(&self, ask: impl Fn(Source<'_>) -> Answer<T>) -> Result<T> {
         let state = self.state();
         state.log.check_not_truncated()?;
-        match ask(state.source()) {
+        let answered = if state.index.is_whole() {
+            ask(state.source())
+        } else {
+            Err(Trouble::Index)
+        };
+        match answered {
             Ok(answer) => return Ok(answer),
             Err(Trouble::Log(error)) => return Err(error.at_path(&self.path)),
             Err(Trouble::Index) => {}

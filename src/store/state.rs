@@ -64,7 +64,10 @@ impl State {
     pub(super) fn grown(&self, len: u64, options: &OpenOptions) -> Result<Self> {
         let log = self.log.grown(len, options.reading)?;
         let whole = self.index.segments.get(..self.whole).unwrap_or_default();
-        let known = whole.last().and_then(|last| last.summary().ok());
+        let known = whole
+            .last()
+            .filter(|_| self.index.is_whole())
+            .and_then(|last| last.summary().ok());
         if let Some(summary) = known {
             let index = Index::new(self.index.format, whole.to_vec(), summary);
             let how = How {
@@ -124,8 +127,11 @@ impl State {
     /// The same state with its index in a sidecar, if it is to have one and that is possible.
     pub(super) fn written(&self, path: &Path, options: &OpenOptions) -> Option<Self> {
         let always = options.index == IndexMode::Always;
+        // A log that is gone gets no sidecar where it was.
         if options.index == IndexMode::Memory
             || self.whole == 0
+            || !self.index.is_whole()
+            || !self.log.is_in_place()
             || (self.disk.is_none() && self.log.len() < SMALL_LOG && !always)
         {
             return None;
@@ -136,11 +142,11 @@ impl State {
         let added = self
             .disk
             .as_ref()
-            .and_then(|disk| Sidecar::add(disk, &index, &self.log));
+            .and_then(|old| Sidecar::add(&options.disk, old, &index, &self.log));
         let disk = match added {
             Some(disk) => disk,
             // Somebody else wrote it meanwhile, or it is the first one.
-            None => sidecar.write(&index, &self.log)?,
+            None => sidecar.write(&options.disk, &index, &self.log)?,
         };
         // From now on the index is what stands in the file: where that is mapped, the memory it was
         // made in is given back, and where it was written anew its frames are others.
@@ -175,6 +181,12 @@ impl State {
         state.check(options, path)
     }
 
+    /// The state of a log up to a length that it has: what may stand behind that was not acknowledged.
+    pub(super) fn open_to(path: &Path, options: &OpenOptions, len: u64) -> Result<Self> {
+        let log = LogFile::open(path, options.reading)?.grown(len, options.reading)?;
+        Self::load(log, path, options, how(options, None), None)?.check(options, path)
+    }
+
     fn load(
         log: LogFile,
         path: &Path,
@@ -202,8 +214,12 @@ impl State {
         }
         let sidecar = Sidecar::of(path, options.index_dir.as_deref());
         let why = match sidecar.load(&log, options.reading)? {
-            // Who wants to know of every damaged line needs the list of them.
-            Ok(loaded) if options.strict && loaded.index.details().is_err() => {
+            // Who wants to know of every damaged line needs the list of them, and who writes has to
+            // know which operations are open.
+            Ok(loaded)
+                if (options.strict || (options.write && loaded.index.format.has_lanes()))
+                    && loaded.index.details().is_err() =>
+            {
                 Why::Unusable("it is damaged".to_owned())
             }
             Ok(loaded) => match extend(&log, &loaded.index, how) {
@@ -244,7 +260,8 @@ impl State {
         let Some(last) = segments.last() else {
             return Ok(None);
         };
-        if log.len() < old.log.len() || !last.anchors_match(log)? {
+        let is_cut = !old.index.is_whole() || log.len() < old.log.len();
+        if is_cut || !last.anchors_match(log)? {
             return Ok(None);
         }
         let Ok(summary) = last.summary() else {
@@ -328,7 +345,7 @@ impl State {
     ) -> Self {
         let written = built
             .whole_index()
-            .and_then(|index| sidecar.write(&index, &log));
+            .and_then(|index| sidecar.write(&options.disk, &index, &log));
         let mut status = IndexStatus {
             state: if written.is_some() {
                 IndexState::Rebuilt
@@ -379,7 +396,7 @@ impl State {
         if (has_new && (asked || is_much)) || (loaded.vouched && !has_new) {
             let added = built
                 .whole_index()
-                .and_then(|index| Sidecar::add(&loaded.disk, &index, &log));
+                .and_then(|index| Sidecar::add(&options.disk, &loaded.disk, &index, &log));
             path = path.filter(|_| added.is_some() || !has_new);
             disk = added.or(disk);
         } else if has_new {

@@ -134,6 +134,8 @@ impl Writer {
             format: Format::PiV3,
             bytes: header.to_vec(),
             claim,
+            disk: options.disk.clone(),
+            stranded: false,
         };
         let state = output
             .pending_state(options)
@@ -275,7 +277,7 @@ impl Inner {
         if std::mem::take(&mut pen.changed) {
             // The index of before is of bytes that are gone, or of a file that was not there.
             let _turn = self.renewing.lock();
-            match State::open(&self.path, &self.options, None) {
+            match State::open_to(&self.path, &self.options, pen.log.len()) {
                 Ok(state) => *self.state.write() = Arc::new(state),
                 // The line is written all the same; the next write tries again.
                 Err(_) => pen.changed = true,

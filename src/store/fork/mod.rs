@@ -148,7 +148,8 @@ pub(super) fn fork<G>(
             ),
         ));
     }
-    source.answer(|source| publish_held(target, |out| write(source, wanted, out), &claim))
+    let disk = &source.inner.options.disk;
+    source.answer(|source| publish_held(disk, target, |out| write(source, wanted, out), &claim))
 }
 
 fn write(source: Source<'_>, wanted: Wanted<'_>, out: &mut Out) -> Answer<Forked> {

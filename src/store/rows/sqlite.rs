@@ -17,8 +17,9 @@ use super::sql::{Columns, Connection, SqlRows, Value, add_session, remove_sessio
 use super::tables::{TABLES, VERSION};
 use super::{NewSession, Place};
 use crate::contract::{CreateOptions, ForkScope, Metadata, SessionRepository, SessionStorage};
+use crate::disk::{DiskRef, make_folder, private};
 use crate::error::{Code, Error, Result};
-use crate::log::{Identity, make_folder, private};
+use crate::log::Identity;
 use crate::store::{Durability, Listing, SessionInfo};
 
 /// How long a write waits for those of other processes.
@@ -228,7 +229,7 @@ impl Place for Database {
 /// the files beside it.
 fn make_file(path: &Path) -> Result<()> {
     if let Some(folder) = path.parent() {
-        make_folder(folder)?;
+        make_folder(&DiskRef::default(), folder)?;
     }
     match private(OpenOptions::new().write(true).create_new(true)).open(path) {
         Ok(_) => Ok(()),
