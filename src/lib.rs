@@ -70,6 +70,9 @@ pub mod conformance;
 mod contract;
 mod error;
 mod format;
+#[cfg(feature = "fuzzing")]
+#[doc(hidden)]
+pub mod fuzzing;
 pub mod generate;
 mod index;
 mod json;

@@ -406,7 +406,7 @@ impl State {
     }
 
     /// Refuses a damaged log if strict reading was asked for.
-    fn check(self, options: &OpenOptions, path: &Path) -> Result<Self> {
+    pub(super) fn check(self, options: &OpenOptions, path: &Path) -> Result<Self> {
         if !options.strict {
             return Ok(self);
         }
