@@ -297,6 +297,7 @@ pub fn open(log: Vec<u8>, options: &OpenOptions) -> Result<Session> {
 pub fn sidecar(log: &[u8], lengths: &[usize], seed: u64) -> Option<Vec<u8>> {
     let how = How {
         salvage: false,
+        strict: false,
         progress: None,
         own: false,
     };

@@ -26,6 +26,9 @@ pub(crate) type Progress<'p> = &'p (dyn Fn(u64) + Sync);
 pub(crate) struct How<'p> {
     /// Read files without a header by the shape of their entries.
     pub(crate) salvage: bool,
+    /// Where there is no header, tell of what was found in its place first. Other damage is the
+    /// caller's to refuse.
+    pub(crate) strict: bool,
     pub(crate) progress: Option<Progress<'p>>,
     /// What is new was written by this process, which saw to it that no id comes again. It is read
     /// by one thread, since the other one writes.

@@ -41,6 +41,7 @@ pub(super) fn how<'p>(
 ) -> How<'p> {
     How {
         salvage: options.salvage,
+        strict: options.strict,
         progress,
         own: false,
     }
