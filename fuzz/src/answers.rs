@@ -8,9 +8,6 @@ use leaflog::{
 
 use super::{Checked, same};
 
-/// Of so many entries the path and the snapshot are compared; of a longer log a part only.
-const LEAVES: usize = 32;
-
 /// What a caller can match on in an error.
 pub type Place = (Code, Option<u64>, Option<u64>);
 
@@ -64,12 +61,12 @@ fn code<T>(result: leaflog::Result<T>) -> Answer<T> {
 }
 
 impl Answers {
-    /// Asks a replay for everything.
-    pub fn of(replay: &Replay) -> Self {
+    /// Asks a replay for everything, and for the paths and snapshots of so many entries about.
+    pub fn of(replay: &Replay, leaves: usize) -> Self {
         let overview = plain(replay.overview());
         let ids = replay.entry_ids();
         // The first and the last, and some between.
-        let step = ids.len().div_ceil(LEAVES).max(1);
+        let step = ids.len().div_ceil(leaves).max(1);
         let leaves = ids.iter().rev().step_by(step).chain(ids.first());
         let lanes = overview.lanes.iter().take(8);
         let mut spots = vec![

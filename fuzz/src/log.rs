@@ -20,6 +20,9 @@ pub const HEADERS: [&str; 7] = [
 
 /// The bits of the first byte.
 pub const SALVAGE: u8 = 0x80;
+/// Of so many entries the path and the snapshot are compared, of a longer log a part only.
+const LEAVES: usize = 24;
+
 /// From a file too.
 pub const ON_DISK: u8 = 0x40;
 
@@ -58,7 +61,7 @@ pub fn check(data: &[u8]) -> Checked {
         }
     };
     let session = opened.map_err(|e| e.to_string())?;
-    let answers = Answers::of(&replay);
+    let answers = Answers::of(&replay, LEAVES);
     let told = |how: &'static str| move |e: String| format!("{how}: {e}");
     answers.check(&session, 0)?;
     answers.check_entries(&session, &log)?;

@@ -31,7 +31,7 @@ pub fn check(data: &[u8], meter: Option<Meter<'_>>) -> Checked {
     if log.len() <= NAIVE {
         let session = open(&log)?;
         let replay = replay(&log, false, false).map_err(|e| format!("{recipe:?}: naive {e:?}"))?;
-        Answers::of(&replay).check(&session, 0).map_err(told)?;
+        Answers::of(&replay, 6).check(&session, 0).map_err(told)?;
     }
     Ok(())
 }

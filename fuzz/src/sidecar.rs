@@ -101,7 +101,8 @@ fn subject((log, grown): (Vec<u8>, Vec<usize>)) -> Subject {
             .collect()
     };
     let replay = Replay::from_bytes(&log, ReadOptions::default());
-    let answers = Answers::of(&replay.expect("a session"));
+    // All entries of such a log are on one page of the columns.
+    let answers = Answers::of(&replay.expect("a session"), 8);
     let sidecar = fuzzing::sidecar(&log, &lengths, 0x5eed).expect("a sidecar");
     let mut zeros = 0;
     let places = (0..sidecar.len()).filter(|&at| {
