@@ -1,3 +1,6 @@
+//! One small decoder.
+//! `leaflog_fuzz::decoders` says what is checked.
+
 #![no_main]
 
 libfuzzer_sys::fuzz_target!(|data: &[u8]| {

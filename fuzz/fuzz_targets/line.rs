@@ -1,3 +1,6 @@
+//! One line, in every parser.
+//! `leaflog_fuzz::line` says what is checked.
+
 #![no_main]
 
 libfuzzer_sys::fuzz_target!(|data: &[u8]| {

@@ -1,3 +1,6 @@
+//! A whole log; changed by lines more often than by bytes.
+//! `leaflog_fuzz::log` says what is checked.
+
 #![no_main]
 
 use leaflog_fuzz::mutate::{Dice, lines};

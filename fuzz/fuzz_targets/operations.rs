@@ -1,3 +1,6 @@
+//! A history of calls.
+//! `leaflog_fuzz::operations` says what is checked.
+
 #![no_main]
 
 libfuzzer_sys::fuzz_target!(|data: &[u8]| {

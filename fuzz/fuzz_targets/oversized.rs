@@ -1,3 +1,6 @@
+//! A large log, with an allocator that counts.
+//! `leaflog_fuzz::oversized` says what is checked.
+
 #![no_main]
 
 use std::alloc::System;

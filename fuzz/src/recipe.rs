@@ -264,7 +264,7 @@ impl Recipe {
                 for number in 0..count {
                     let line = self.entry(&number.to_string(), &before(number), "");
                     add(line.trim_end().to_owned());
-                    if self.fill % 3 == 0 {
+                    if self.fill.is_multiple_of(3) {
                         add("\0 ".to_owned());
                     }
                 }
@@ -302,7 +302,7 @@ impl Recipe {
                 let count = (size / 130).max(1);
                 for number in 0..count {
                     add(match self.format {
-                        3 if self.fill % 2 == 0 => format!(
+                        3 if self.fill.is_multiple_of(2) => format!(
                             "{{\"kind\":\"lane\",\"lane\":\"{number}\",\"leafId\":null,\"seq\":1}}\n"
                         ),
                         3 => format!(
@@ -321,7 +321,7 @@ impl Recipe {
             }
             Shape::Compactions => {
                 let kept = "{\"role\":\"user\",\"content\":\"c\"}";
-                let kept = vec![kept; 8].join(",");
+                let kept = [kept; 8].join(",");
                 let count = (size / 600).max(1);
                 for number in 0..count {
                     let fields = match self.format {

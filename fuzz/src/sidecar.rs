@@ -1,7 +1,8 @@
 //! Any bytes as the sidecar of a good log. Damage must never change an answer. Where the checksums are
 //! made right again the sidecar may lie, and its answers with it: then nothing may panic or hang.
 //!
-//! The input is a list of changes to a real sidecar, or the sidecar itself.
+//! The input is a list of changes to a real sidecar, or the sidecar itself. Its second byte says which
+//! question is asked first, and whether the session is opened for writing.
 
 use std::path::Path;
 use std::sync::OnceLock;
@@ -21,6 +22,9 @@ pub const FORGED: u8 = 0x80;
 pub const OWN: u8 = 0x40;
 pub const READ: u8 = 0x20;
 pub const RAW: u8 = 0x10;
+
+/// The log of pi v1 among the subjects.
+const V1: usize = 3;
 
 /// More changes than this say nothing new.
 const CHANGES: usize = 24;
@@ -144,7 +148,9 @@ pub fn check(data: &[u8]) -> Checked {
         } else {
             Reading::Map
         };
-        let options = OpenOptions::new().reading(reading);
+        // Who writes needs more of a sidecar than who reads. pi v1 is read only.
+        let write = turn & 4 != 0 && usize::from(mode & 0x0f) % all.len() != V1;
+        let options = OpenOptions::new().reading(reading).write(write);
         let opened = options.open(path);
         if mode & FORGED != 0 {
             if let Ok(session) = opened {

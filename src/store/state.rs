@@ -203,8 +203,12 @@ impl State {
         }
         let sidecar = Sidecar::of(path, options.index_dir.as_deref());
         let why = match sidecar.load(&log, options.reading)? {
-            // Who wants to know of every damaged line needs the list of them.
-            Ok(loaded) if options.strict && loaded.index.details().is_err() => {
+            // Who wants to know of every damaged line needs the list of them, and who writes has to
+            // know which operations are open.
+            Ok(loaded)
+                if (options.strict || (options.write && loaded.index.format.has_lanes()))
+                    && loaded.index.details().is_err() =>
+            {
                 Why::Unusable("it is damaged".to_owned())
             }
             Ok(loaded) => match extend(&log, &loaded.index, how) {
