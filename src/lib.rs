@@ -71,6 +71,9 @@ mod contract;
 mod disk;
 mod error;
 mod format;
+#[cfg(feature = "fuzzing")]
+#[doc(hidden)]
+pub mod fuzzing;
 pub mod generate;
 mod index;
 mod json;

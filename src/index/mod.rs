@@ -19,6 +19,8 @@ mod sidecar;
 mod summary;
 mod view;
 
+#[cfg(feature = "fuzzing")]
+pub(crate) use build::build_seeded;
 pub(crate) use build::{Built, How, Progress, build, extend};
 pub(crate) use columns::{Flags, NONE, ROOT, ROW_WIDTH};
 pub(crate) use ids::Class;
