@@ -546,7 +546,16 @@ impl Odd<'_> {
                 }
             }
         };
-        let lost = Part::Lost(self.source(&rest), kind, detail);
+        let has_object = self
+            .parts
+            .iter()
+            .any(|part| matches!(part, Part::Object { .. }));
+        let lost = if has_object {
+            let detail = "text stood behind a whole object".to_owned();
+            Part::Lost(self.source(&rest), FixKind::RestDropped, detail)
+        } else {
+            Part::Lost(self.source(&rest), kind, detail)
+        };
         self.parts.push(lost);
     }
 }

@@ -85,9 +85,11 @@ pub enum FixKind {
     ObjectsParted,
     /// A torn object before a whole one was left out.
     PrefixDropped,
+    /// Text behind a whole object, which hid it, was left out.
+    RestDropped,
     /// An unfinished last line was left out.
     TailDropped,
-    /// A line, or the rest of one, that is no object of the format was left out.
+    /// A line that is no object of the format was left out.
     LineDropped,
     /// An object that was broken over several lines is one line again.
     LinesJoined,
@@ -137,6 +139,7 @@ impl FixKind {
             Self::NewlineAdded => "newline_added",
             Self::ObjectsParted => "objects_parted",
             Self::PrefixDropped => "prefix_dropped",
+            Self::RestDropped => "rest_dropped",
             Self::TailDropped => "tail_dropped",
             Self::LineDropped => "line_dropped",
             Self::LinesJoined => "lines_joined",

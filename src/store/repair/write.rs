@@ -207,8 +207,14 @@ impl<'w> Writer<'w> {
     fn object(&mut self, found: &Found<'_>, object: &Object<'_>) -> Result<()> {
         let at = found.at;
         if self.opening.is_broken(object) {
-            // What it says is in the header that was made.
-            self.notes.set_aside(&object.source);
+            if self.opening.header.is_some() {
+                let detail = "a header that is none; another one counts".to_owned();
+                let kind = FixKind::LineDropped;
+                self.notes.drop_piece(at, &object.source, kind, detail);
+            } else {
+                // What it says is in the header that was made.
+                self.notes.set_aside(&object.source);
+            }
             return Ok(());
         }
         let is_header = self.opening.is_header(object);
@@ -344,7 +350,7 @@ impl<'w> Writer<'w> {
             self.note_entry(name, refers);
         }
         let is_rootless = self.opening.format == Format::CodebotV3
-            && item.kind != Kind::Header
+            && (item.kind != Kind::Header || edit.is_inert)
             && item.refers.is_none();
         if is_rootless || self.survey.fate(slot) == Fate::Uproot {
             let parent = self.parent_of_slot(slot);
