@@ -5,10 +5,13 @@ mod support;
 
 #[path = "repair/check.rs"]
 mod check;
+#[path = "repair/random.rs"]
+mod random;
 
 use std::fs;
 
 use check::check;
+use leaflog::Format;
 use proptest::prelude::*;
 use support::logs;
 
@@ -36,4 +39,40 @@ proptest! {
             prop_assert!(false, "{error}\n{}", logs::show(&log));
         }
     }
+}
+
+/// Seeds that each format is tried with; `LEAFLOG_REPAIRS` asks for more.
+fn seeds() -> u64 {
+    std::env::var("LEAFLOG_REPAIRS").map_or(100, |text| text.parse().expect("a number"))
+}
+
+fn damaged_logs(format: Format) {
+    for seed in 0..seeds() {
+        random::check_damaged(format, seed);
+    }
+}
+
+#[test]
+fn damaged_logs_of_codebot_keep_every_whole_line() {
+    damaged_logs(Format::CodebotV3);
+}
+
+#[test]
+fn damaged_logs_of_pi_v1_keep_every_whole_line() {
+    damaged_logs(Format::PiV1);
+}
+
+#[test]
+fn damaged_logs_of_pi_v2_keep_every_whole_line() {
+    damaged_logs(Format::PiV2);
+}
+
+#[test]
+fn damaged_logs_of_pi_v3_keep_every_whole_line() {
+    damaged_logs(Format::PiV3);
+}
+
+#[test]
+fn damaged_logs_of_pi_v4_keep_every_whole_line() {
+    damaged_logs(Format::PiV4);
 }

@@ -175,7 +175,7 @@ fn check_bytes(log: &[u8], copy: &Copy) -> Result<(), String> {
 /// Whether a run is made of objects, and maybe something that is none, which are all known.
 fn parts_known(run: &[u8], known: &HashSet<Vec<u8>>, has_numbers: bool) -> bool {
     let mut rest = run;
-    while !rest.is_empty() {
+    while !known.contains(blank_trimmed(rest)) {
         let mut values =
             serde_json::Deserializer::from_slice(rest).into_iter::<serde::de::IgnoredAny>();
         let end = match values.next() {
@@ -202,11 +202,18 @@ fn parts_known(run: &[u8], known: &HashSet<Vec<u8>>, has_numbers: bool) -> bool 
 }
 
 /// An object less the numbers of its place in the sequence, for comparing.
-fn unnumbered(line: &[u8]) -> Vec<u8> {
+pub fn unnumbered(line: &[u8]) -> Vec<u8> {
     let text = String::from_utf8_lossy(line).into_owned();
     // Raw values, since strings may hold what does not decode.
     let Ok(mut fields) = serde_json::from_str::<BTreeMap<String, Box<RawValue>>>(&text) else {
-        return line.to_vec();
+        // A key can hold what does not decode either: then a number was added at the end.
+        return match text.rsplit_once(",\"seq\":") {
+            Some((before, after)) => {
+                let rest = after.trim_start_matches(|c: char| c.is_ascii_digit());
+                format!("{before}{rest}").into_bytes()
+            }
+            None => line.to_vec(),
+        };
     };
     fields.remove("seq");
     let fields = fields.iter().map(|(key, value)| format!("{key:?}:{value}"));
@@ -250,7 +257,8 @@ fn check_context(source: &Replay, copy: &Copy) -> Result<(), String> {
     {
         return Ok(());
     }
-    let replay = Replay::from_bytes(&copy.log, ReadOptions::default()).map_err(|e| e.to_string())?;
+    let replay =
+        Replay::from_bytes(&copy.log, ReadOptions::default()).map_err(|e| e.to_string())?;
     for id in source.entry_ids() {
         let of = |replay: &Replay| context(replay.snapshot(At::Leaf(&id), true));
         // A stand-in can be what a compaction keeps its messages from: then more is known.

@@ -1,6 +1,8 @@
 //! Puts an object together that was broken by raw control characters: those in strings become
 //! escapes, newlines that cut it are bridged. Only collects text; the grammar has the last word.
 
+use std::ops::Range;
+
 /// How far a text that is put together has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum State {
@@ -12,6 +14,24 @@ pub(super) enum State {
     Failed,
 }
 
+/// The fields of an object whose texts have no line breaks: what formats call things.
+const NAMES: [&[u8]; 14] = [
+    b"kind",
+    b"type",
+    b"id",
+    b"parent_id",
+    b"parentId",
+    b"timestamp",
+    b"lane",
+    b"fact",
+    b"leafId",
+    b"targetId",
+    b"runId",
+    b"firstKeptEntryId",
+    b"customType",
+    b"cwd",
+];
+
 /// A text in the making.
 #[derive(Debug, Default)]
 pub(super) struct Mender {
@@ -19,7 +39,14 @@ pub(super) struct Mender {
     in_string: bool,
     /// Bytes that an escape still wants.
     escape: u8,
-    depth: usize,
+    /// The brackets that are open, true for braces.
+    open: Vec<bool>,
+    /// Whether a string is the key of a field.
+    is_key: bool,
+    /// Whether the next string is one.
+    wants_key: bool,
+    /// The key that was read last among those of the outermost object, and where it starts.
+    key: Range<usize>,
     closed: bool,
     failed: bool,
     /// Control characters that became escapes.
@@ -61,10 +88,12 @@ impl Mender {
         }
     }
 
-    /// Goes over a newline that stands where none can. In a string it was meant; in the middle of an
-    /// escape or between tokens it was not.
+    /// Goes over a newline that stands where none can. In the text of a string it was meant; in a name,
+    /// in the middle of an escape or between tokens it was not.
     pub(super) fn newline(&mut self) {
-        if self.in_string && self.escape == 0 {
+        let key = self.text.get(self.key.clone()).unwrap_or_default();
+        let is_name = self.is_key || (self.open.len() == 1 && NAMES.contains(&key));
+        if self.in_string && self.escape == 0 && !is_name {
             self.text.extend_from_slice(b"\\n");
         }
     }
@@ -87,6 +116,10 @@ impl Mender {
             }
             b'"' => {
                 self.in_string = false;
+                if self.is_key && self.open.len() == 1 {
+                    self.key.end = self.text.len();
+                }
+                self.is_key = false;
                 self.text.push(byte);
             }
             0x00..0x20 => {
@@ -107,14 +140,27 @@ impl Mender {
     fn between(&mut self, byte: u8) {
         self.text.push(byte);
         match byte {
-            b'"' => self.in_string = true,
-            b'{' | b'[' => self.depth += 1,
+            b'"' => {
+                self.in_string = true;
+                self.is_key = self.wants_key;
+                if self.is_key && self.open.len() == 1 {
+                    self.key = self.text.len()..self.text.len();
+                }
+            }
+            b'{' | b'[' => self.open.push(byte == b'{'),
             b'}' | b']' => {
-                self.depth = self.depth.saturating_sub(1);
-                self.closed = self.depth == 0;
+                self.open.pop();
+                self.closed = self.open.is_empty();
             }
             _ => {}
         }
+        let in_object = self.open.last() == Some(&true);
+        self.wants_key = match byte {
+            b'{' => true,
+            b',' => in_object,
+            byte if crate::json::is_space(byte) => self.wants_key,
+            _ => false,
+        };
     }
 }
 
@@ -144,6 +190,14 @@ mod tests {
             (&[b"{\"a\":\"x\\", b"ny\"}"], r#"{"a":"x\ny"}"#),
             (&[b"{\"a\":\"\\u00", b"e9\"}"], r#"{"a":"\u00e9"}"#),
             (&[b"{\"a\":\"\\u00e9", b"z\"}"], r#"{"a":"\u00e9\nz"}"#),
+            (
+                &[b"{\"a", b"b\":1,\"c", b"\":[\"x", b"\"]}"],
+                r#"{"ab":1,"c":["x\n"]}"#,
+            ),
+            (
+                &[b"{\"id\":\"x", b"y\",\"n\":{\"id\":\"x", b"y\"}}"],
+                r#"{"id":"xy","n":{"id":"x\ny"}}"#,
+            ),
         ] {
             assert_eq!(mended(lines), (State::Closed, text.to_owned()));
         }

@@ -74,6 +74,8 @@ pub(super) struct Object<'l> {
     pub(super) source: Range<u64>,
     /// Which of the objects that begin on its line it is.
     pub(super) number: u16,
+    /// Whether a reader would not have kept it.
+    pub(super) is_recovered: bool,
     /// What was mended to get it; the bytes of the source are not in it as they stood.
     pub(super) mended: Vec<(FixKind, String)>,
 }
@@ -85,6 +87,7 @@ enum Part {
         /// Whether it stands alone on its line, with white space around it.
         line: Option<Vec<u8>>,
         source: Range<u64>,
+        is_recovered: bool,
         mended: Vec<(FixKind, String)>,
     },
     Lost(Range<u64>, FixKind, String),
@@ -221,6 +224,7 @@ impl<'f> Reader<'f> {
                 whole: true,
                 source,
                 number: 0,
+                is_recovered: false,
                 mended: Vec::new(),
             };
             let what = What::Object(object);
@@ -239,6 +243,7 @@ impl<'f> Reader<'f> {
                     text,
                     line,
                     source,
+                    is_recovered,
                     mended,
                 } => {
                     // It was parsed before.
@@ -255,6 +260,7 @@ impl<'f> Reader<'f> {
                             whole: false,
                             source,
                             number,
+                            is_recovered,
                             mended,
                         }),
                     })?;
@@ -310,6 +316,7 @@ impl<'f> Reader<'f> {
                 text: lossy(mender.text()).into_owned().into_bytes(),
                 line: None,
                 source,
+                is_recovered: true,
                 mended,
             });
             self.ahead.drain(..lines);
@@ -456,7 +463,7 @@ impl Odd<'_> {
         let alone = is_all && found.len() == 1 && nuls == 0;
         for range in found {
             let line = alone.then(|| text.to_vec());
-            self.object(range, line, Vec::new());
+            self.object(range, line, !is_all);
         }
         let end = text
             .iter()
@@ -466,12 +473,8 @@ impl Odd<'_> {
     }
 
     /// Takes an object as it stands, but for bytes that are not UTF-8.
-    fn object(
-        &mut self,
-        range: Range<usize>,
-        line: Option<Vec<u8>>,
-        mut mended: Vec<(FixKind, String)>,
-    ) {
+    fn object(&mut self, range: Range<usize>, line: Option<Vec<u8>>, is_recovered: bool) {
+        let mut mended = Vec::new();
         let source = self.source(&range);
         let text = self.text.get(range).unwrap_or_default();
         let valid = lossy(text);
@@ -484,6 +487,7 @@ impl Odd<'_> {
             text: valid.into_owned().into_bytes(),
             line: line.filter(|_| is_valid),
             source,
+            is_recovered,
             mended,
         });
     }
@@ -506,7 +510,7 @@ impl Odd<'_> {
             format!("{start} bytes of a torn object stood before a whole one"),
         );
         self.parts.push(lost);
-        self.object(torn.end..rest.end, None, Vec::new());
+        self.object(torn.end..rest.end, None, false);
         true
     }
 
@@ -522,6 +526,7 @@ impl Odd<'_> {
             text: lossy(text).into_owned().into_bytes(),
             line: None,
             source: self.source(&rest),
+            is_recovered: true,
             mended,
         });
         true
@@ -546,17 +551,19 @@ impl Odd<'_> {
                 }
             }
         };
-        let has_object = self
-            .parts
-            .iter()
-            .any(|part| matches!(part, Part::Object { .. }));
-        let lost = if has_object {
-            let detail = "text stood behind a whole object".to_owned();
-            Part::Lost(self.source(&rest), FixKind::RestDropped, detail)
-        } else {
-            Part::Lost(self.source(&rest), kind, detail)
-        };
-        self.parts.push(lost);
+        let source = self.source(&rest);
+        let before = self.parts.iter().rev().find_map(|part| match part {
+            Part::Object { source, .. } => Some(source.start),
+            _ => None,
+        });
+        self.parts.push(match before {
+            // The object is kept beside the copy too: perhaps it is only the beginning of what it was.
+            Some(start) => {
+                let detail = "text stood behind a whole object".to_owned();
+                Part::Lost(start..source.end, FixKind::RestDropped, detail)
+            }
+            None => Part::Lost(source, kind, detail),
+        });
     }
 }
 

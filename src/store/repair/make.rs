@@ -97,6 +97,8 @@ pub(super) struct Edit {
     pub(super) id: Option<String>,
     /// The lane is left out.
     pub(super) drops_lane: bool,
+    /// A lane stands on no entry.
+    pub(super) drops_leaf: bool,
     /// The lane of a record that has none.
     pub(super) lane: Option<&'static str>,
 }
@@ -117,6 +119,10 @@ impl Edit {
             edit.time = entry_time_missing(format, object).then_some(time);
         }
         let is_text = |key: &str| root.field(key).and_then(Json::text).is_some();
+        if item.class == Class::Lane {
+            edit.drops_leaf = true;
+            return edit;
+        }
         edit.is_inert = has(ReportCode::BadPayload) || !is_text(kind_key(format));
         if has(ReportCode::BadTimestamp) {
             edit.time = Some(time);
@@ -142,6 +148,7 @@ impl Edit {
             && self.parent.is_none()
             && self.id.is_none()
             && !self.drops_lane
+            && !self.drops_leaf
             && self.lane.is_none()
     }
 
@@ -172,6 +179,9 @@ impl Edit {
         }
         if self.drops_lane {
             remove.push("lane");
+        }
+        if self.drops_leaf {
+            set.push(("leafId", nullable(None)));
         }
         if let Some(lane) = self.lane {
             set.push(("lane", quoted(lane)));

@@ -61,6 +61,10 @@ struct Look {
 impl Look {
     fn at(&mut self, place: Place, object: &Object<'_>, log: &LogFile) -> Result<()> {
         let root = object.document.root();
+        // What had to be put together tells nothing, unless it is a header after all.
+        if object.is_recovered && !(claims_header(root) && detect(root).is_ok()) {
+            return Ok(());
+        }
         let is_first = !std::mem::replace(&mut self.has_object, true);
         let start = object.source.start;
         if !is_first && !claims_header(root) {

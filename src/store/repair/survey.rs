@@ -136,7 +136,17 @@ impl<'d> Item<'d> {
                 run: record.run,
                 ..bare(Class::Record, None, record.lane)
             },
-            Mutation::Lane { lane, leaf } => bare(Class::Lane, leaf, Some(lane)),
+            Mutation::Lane { lane, leaf } => {
+                // No entry can have an empty id: such a lane stands nowhere, such a label on nothing.
+                let is_nothing = leaf.as_deref() == Some("");
+                Self {
+                    is_damaged: is_damaged || is_nothing,
+                    ..bare(Class::Lane, leaf.filter(|_| !is_nothing), Some(lane))
+                }
+            }
+            Mutation::Fact(Fact::Label { target, .. }) if target.is_empty() => {
+                return Err("a label on an entry with an empty id, which none can have".to_owned());
+            }
             Mutation::Fact(Fact::Label { target, .. }) => bare(Class::Label, Some(target), None),
             Mutation::Fact(_) | Mutation::Other { .. } => bare(Class::Other, None, None),
         })
@@ -177,6 +187,8 @@ pub(super) struct Survey {
     pub(super) fate: Vec<Fate>,
     id: Vec<u32>,
     refers: Vec<u32>,
+    /// Objects that a reader would not keep.
+    weak: Vec<bool>,
     /// The hash of each object, by which those that come again are told.
     hash: Vec<u128>,
     /// pi v4 only: numbers, lanes, and where to read an object again.
@@ -211,6 +223,7 @@ impl Survey {
             fate: Vec::new(),
             id: Vec::new(),
             refers: Vec::new(),
+            weak: Vec::new(),
             hash: Vec::new(),
             seq: Vec::new(),
             lane: Vec::new(),
@@ -230,7 +243,7 @@ impl Survey {
         if let Some(id) = opening.made_root() {
             // The header that is going to be made is an entry too.
             survey.header = Some(0);
-            survey.add(&Item::header(id.into()), 0, Place::default(), 0);
+            survey.add(&Item::header(id.into()), 0, false, Place::default(), 0);
         }
         let mut reader = Reader::new(log);
         let mut told = 0;
@@ -250,7 +263,7 @@ impl Survey {
                 if is_header {
                     survey.header = Some(survey.len());
                 }
-                survey.add(&item, hash, found.at, object.number);
+                survey.add(&item, hash, object.is_recovered, found.at, object.number);
                 if survey.class.len() >= usize::try_from(NONE).unwrap_or(usize::MAX) - 1 {
                     return Err(Error::new(
                         Code::Unsupported,
@@ -272,6 +285,7 @@ impl Survey {
         survey.log_hash = reader.hash();
         // They were needed to tell repeated objects, and are large.
         survey.hash = Vec::new();
+        survey.weak = Vec::new();
         survey.bare = AHashSet::new();
         survey.uproot_cycles();
         Ok(survey)
@@ -282,16 +296,17 @@ impl Survey {
         u32::try_from(self.class.len()).unwrap_or(NONE)
     }
 
-    fn add(&mut self, item: &Item<'_>, hash: u128, place: Place, number: u16) {
+    fn add(&mut self, item: &Item<'_>, hash: u128, is_weak: bool, place: Place, number: u16) {
         let slot = self.len();
         let id = item.id.as_deref().map_or(NONE, |id| self.name(id));
         let refers = item.refers.as_deref().map_or(NONE, |id| self.name(id));
-        let fate = self.fate_of(item, slot, id, hash);
+        let fate = self.fate_of(item, slot, id, hash, is_weak);
         self.class.push(item.class);
         self.fate.push(fate);
         self.id.push(id);
         self.refers.push(refers);
         self.hash.push(hash);
+        self.weak.push(is_weak);
         if self.has_sequence {
             let lane = item
                 .lane
@@ -317,7 +332,7 @@ impl Survey {
     }
 
     /// Whether a new object counts, and what of an earlier one with its id.
-    fn fate_of(&mut self, item: &Item<'_>, slot: u32, id: u32, hash: u128) -> Fate {
+    fn fate_of(&mut self, item: &Item<'_>, slot: u32, id: u32, hash: u128, is_weak: bool) -> Fate {
         let table = match item.class {
             Class::Entry => &mut self.entry_of,
             Class::Record => &mut self.record_of,
@@ -344,7 +359,9 @@ impl Survey {
         if is_same && self.header != Some(slot) {
             return Fate::Fold;
         }
-        if is_of_header {
+        // What no reader saw does not take the place of what all saw.
+        let is_weaker = is_weak && self.weak.get(earlier) == Some(&false);
+        if is_of_header || (is_weaker && self.header != Some(slot)) {
             return Fate::Drop;
         }
         *counts = slot;

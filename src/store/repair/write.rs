@@ -54,6 +54,7 @@ impl Owned {
             whole: self.is_whole,
             source: self.source.clone(),
             number: 0,
+            is_recovered: false,
             mended: self.mended.clone(),
         };
         look(Turn {
@@ -457,6 +458,11 @@ impl<'w> Writer<'w> {
         }
         if edit.parent.is_some() {
             let detail = "the parent was no text, or that of a header; it has none now";
+            self.notes.fix(turn.at, FixKind::FieldMended, detail);
+        }
+        if edit.drops_leaf {
+            let detail =
+                "the lane stood on an empty id, which no entry can have; it stands on none now";
             self.notes.fix(turn.at, FixKind::FieldMended, detail);
         }
         if edit.drops_lane {
