@@ -12,13 +12,14 @@ mod sequence;
 mod survey;
 mod write;
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::path::{Path, PathBuf};
 
 pub use report::{Fix, FixKind, Repaired};
 
 use super::OpenOptions;
 use super::publish::publish;
+use crate::disk::DiskRef;
 use crate::error::{Error, Result};
 use crate::log::LogFile;
 use crate::model::Format;
@@ -87,7 +88,9 @@ pub fn repair(
     }
     let aside = beside(target);
     let ranges = RefCell::new(Vec::new());
-    let (notes, bytes) = publish(
+    let is_aside = Cell::new(false);
+    let written = publish(
+        &options.disk,
         target,
         |out| {
             let writer = Writer::new(&log, &opening, &survey, orphans, out);
@@ -100,8 +103,17 @@ pub fn repair(
             Ok::<_, Error>((notes, out.bytes()))
         },
         // Before the copy has its name, so that it never stands there without the rest.
-        || keep_aside(&log, &aside, &ranges.borrow()),
-    )?;
+        || {
+            keep_aside(&options.disk, &log, &aside, &ranges.borrow())?;
+            is_aside.set(!ranges.borrow().is_empty());
+            Ok(())
+        },
+    );
+    if written.is_err() && is_aside.get() {
+        // Nor does the rest stand there without the copy.
+        let _ = options.disk.remove(&aside);
+    }
+    let (notes, bytes) = written?;
     if let Some(call) = &options.progress {
         call(total, total);
     }
@@ -130,12 +142,13 @@ fn beside(target: &Path) -> PathBuf {
 }
 
 /// Writes ranges of the source into a file of their own, a newline after each.
-fn keep_aside(log: &LogFile, path: &Path, ranges: &[(u64, u64)]) -> Result<()> {
+fn keep_aside(disk: &DiskRef, log: &LogFile, path: &Path, ranges: &[(u64, u64)]) -> Result<()> {
     const PIECE: u64 = 1 << 20;
     if ranges.is_empty() {
         return Ok(());
     }
     publish(
+        disk,
         path,
         |out| {
             let mut buffer = Vec::new();
