@@ -71,6 +71,9 @@ mod contract;
 mod disk;
 mod error;
 mod format;
+#[cfg(feature = "fuzzing")]
+#[doc(hidden)]
+pub mod fuzzing;
 pub mod generate;
 mod index;
 mod json;
@@ -94,7 +97,8 @@ pub use model::{
 #[cfg(feature = "sqlite")]
 pub use store::SqliteRepository;
 pub use store::{
-    BytesRead, Change, ChangeKind, Conversion, Durability, Entry, Follow, Forked, IndexMode,
-    IndexState, IndexStatus, Listing, MemoryRepository, Mutation, Mutations, OpenOptions, Problem,
-    Repository, Session, SessionInfo, TreeNode, Verification, convert,
+    BytesRead, Change, ChangeKind, Conversion, Durability, Entry, Fix, FixKind, Follow, Forked,
+    IndexMode, IndexState, IndexStatus, Listing, MemoryRepository, Mutation, Mutations,
+    OpenOptions, Orphans, Problem, Repaired, Repository, Session, SessionInfo, TreeNode,
+    Verification, convert, repair,
 };

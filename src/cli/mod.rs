@@ -23,6 +23,7 @@ mod open;
 mod out;
 mod path;
 mod progress;
+mod repair;
 mod scratch;
 mod show;
 mod snapshot;
@@ -71,6 +72,7 @@ fn dispatch(command: Command, out: &mut Out) -> Result<Exit, Failure> {
         Command::Branch(branch) => branch.run(out),
         Command::Fork(fork) => fork.run(out),
         Command::Convert(convert) => convert.run(out),
+        Command::Repair(repair) => repair.run(out),
         Command::Verify(verify) => verify.run(out),
         Command::Completions(completions) => completions.run(out),
         Command::Man(man) => man.run(out),

@@ -22,6 +22,7 @@ fn entry(id: &str, parent: &str) -> String {
 }
 
 const HOW: How<'static> = How {
+    strict: false,
     salvage: false,
     progress: None,
     own: false,

@@ -132,6 +132,11 @@ impl<'f> Lines<'f> {
         }
     }
 
+    /// The hash of all whole lines that were read from the log, from where reading started.
+    pub(crate) fn hash(&self) -> u64 {
+        self.pieces.covered().0
+    }
+
     /// The next line.
     pub(crate) fn next(&mut self) -> Result<Option<(Line, &[u8])>> {
         if self.piece.is_none_or(|piece| self.next >= piece.len) {

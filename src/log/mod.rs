@@ -11,7 +11,7 @@ mod map;
 pub(crate) use append::{Appender, Tail};
 
 pub(crate) use file::{Identity, LogFile, open_regular, read_exact_at};
-pub(crate) use judge::{Finding, judge};
+pub(crate) use judge::{Finding, judge, last_object};
 pub(crate) use lines::{Line, Lines, Piece, Pieces};
 pub(crate) use map::Map;
 

@@ -16,6 +16,8 @@ use crate::contract::LaneView;
 use crate::error::{Code, Error, Result};
 use crate::index::{Answer, Class, Details, Trouble};
 use crate::log::Appender;
+#[cfg(feature = "fuzzing")]
+use crate::log::LogFile;
 use crate::model::{At, Format, Overview, Snapshot};
 use crate::snapshot::{self, Source};
 
@@ -133,6 +135,15 @@ impl Session {
         let writer = lock.map(|lock| Writer::start(lock, &state, options.durability));
         let writer = writer.transpose()?;
         Ok(Self::of(path, options, state, writer))
+    }
+
+    /// Opens a log that is no file.
+    #[cfg(feature = "fuzzing")]
+    pub(crate) fn in_memory(log: Vec<u8>, options: OpenOptions) -> Result<Self> {
+        let path = Path::new("a log in memory");
+        let log = LogFile::in_memory(path, log);
+        let state = State::built(log, &options, "the log is no file")?.check(&options, path)?;
+        Ok(Self::of(path, options, state, None))
     }
 
     fn of(path: &Path, options: OpenOptions, state: State, writer: Option<Writer>) -> Self {

@@ -41,6 +41,7 @@ pub(super) fn how<'p>(
 ) -> How<'p> {
     How {
         salvage: options.salvage,
+        strict: options.strict,
         progress,
         own: false,
     }
@@ -423,7 +424,7 @@ impl State {
     }
 
     /// Refuses a damaged log if strict reading was asked for.
-    fn check(self, options: &OpenOptions, path: &Path) -> Result<Self> {
+    pub(super) fn check(self, options: &OpenOptions, path: &Path) -> Result<Self> {
         if options.strict {
             refuse_damage(&self.index, path)?;
         }

@@ -13,6 +13,8 @@ use std::time::{Duration, Instant};
 
 use serde::Serialize;
 
+pub(super) use splice::{Splices, exact};
+
 use super::Session;
 use super::publish::{Out, give_back, publish_held};
 use crate::contract::{CreateOptions, ForkScope};
