@@ -5,8 +5,14 @@ mod support;
 
 #[path = "repair/check.rs"]
 mod check;
+#[path = "repair/kinds.rs"]
+mod kinds;
+#[path = "repair/lines.rs"]
+mod lines;
 #[path = "repair/random.rs"]
 mod random;
+#[path = "repair/sequence.rs"]
+mod sequence;
 
 use std::fs;
 
@@ -28,6 +34,15 @@ fn every_handed_case_is_repaired_or_refused_as_it_reads() {
     }
     // All but an empty file, another program's and one of a later version.
     assert!(repaired >= 53, "{repaired}");
+}
+
+#[test]
+fn every_nasty_log_is_repaired_or_refused_as_it_reads() {
+    for (name, log) in logs::corpus() {
+        if let Err(error) = check(&log) {
+            panic!("{name}: {error}\n{}", logs::show(&log));
+        }
+    }
 }
 
 proptest! {

@@ -451,9 +451,9 @@ fn seq_in(segment: &Segment, slot: Slot) -> std::result::Result<Option<u64>, Dam
         return Ok(None);
     };
     let start = segment.u32(segment.at.seq_slot, run)?;
-    Ok(Some(
-        segment.u64(segment.at.seq, run)? + u64::from(slot - start),
-    ))
+    let first = segment.u64(segment.at.seq, run)?;
+    // Numbers that no log has are no reason to panic.
+    Ok(Some(first.saturating_add(u64::from(slot - start))))
 }
 
 /// Where the object of a slot stands in the log.

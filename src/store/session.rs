@@ -397,7 +397,15 @@ impl Inner {
         }
         let reason = "the index did not match the log where it was used";
         let turn = self.renewing.lock();
-        let state = Arc::new(State::rebuild(&self.path, &self.options, reason)?);
+        let mut rebuilt = State::rebuild(&self.path, &self.options, reason)?;
+        if self.writer.is_some()
+            && !rebuilt.index.format.has_lanes()
+            && rebuilt.log.len() == state.log.len()
+        {
+            // Nobody else writes, and no line says that the session was moved.
+            rebuilt = rebuilt.standing_on(state.index.summary.last_entry.as_deref());
+        }
+        let state = Arc::new(rebuilt);
         *self.state.write() = Arc::clone(&state);
         drop(turn);
         ask(state.source()).map_err(|trouble| match trouble {

@@ -133,7 +133,7 @@ impl<'f> Reader<'f> {
     /// For one line that was read before. What it held then it holds now, in the same order.
     pub(super) fn at(log: &'f LogFile, place: Place) -> Self {
         Self {
-            lines: Lines::from(log, place.offset),
+            lines: Lines::few(log, place.offset),
             before: place.line.saturating_sub(1),
             limited: false,
             ..Self::new(log)
@@ -586,3 +586,7 @@ fn escaped(mender: &Mender, mended: &mut Vec<(FixKind, String)>) {
 fn len64(len: usize) -> u64 {
     u64::try_from(len).unwrap_or(u64::MAX)
 }
+
+#[cfg(test)]
+#[path = "lines_tests.rs"]
+mod tests;

@@ -6,7 +6,8 @@ use super::make::quoted;
 use super::report::Place;
 use crate::error::{Code, Error, Result};
 use crate::format::{
-    Header, by_shape, claims_header, detect, entry_time, format_time, hex_id, uuid_v7,
+    Header, Kind, Mutation, by_shape, claims_header, detect, entry_time, format_time, hex_id,
+    interpret, uuid_v7,
 };
 use crate::index::build;
 use crate::json::{Document, Json};
@@ -68,6 +69,9 @@ impl Look {
         let is_first = !std::mem::replace(&mut self.has_object, true);
         let start = object.source.start;
         if !is_first && !claims_header(root) {
+            if self.format.is_none() {
+                self.format = certain_shape(object);
+            }
             return Ok(());
         }
         match detect(root) {
@@ -254,6 +258,21 @@ impl Made {
         };
         (made, entry_time(format, root))
     }
+}
+
+/// The format of an object that can be nothing but an entry or a record of one: of a kind that the
+/// format knows, and with nothing to report. So a broken header, which has no shape, is no reason to
+/// take a file for something else.
+fn certain_shape(object: &Object<'_>) -> Option<Format> {
+    let root = object.document.root();
+    let format = by_shape(root)?;
+    let meaning = interpret(format, root, false);
+    let is_known = match &meaning.mutation {
+        Some(Mutation::Entry(entry)) => entry.kind.is_some(),
+        Some(Mutation::Record(record)) => record.kind != Kind::OtherRecord,
+        _ => false,
+    };
+    (is_known && meaning.findings.is_empty()).then_some(format)
 }
 
 /// The error that a reader has for a source without any object.

@@ -42,8 +42,11 @@ pub(super) struct Sequence {
     done: Vec<bool>,
     /// Slots that keep their numbers, if they can.
     keeps: Vec<bool>,
-    /// Open operations by lane.
-    open: BTreeMap<String, Vec<String>>,
+    /// Open operations by lane and id, and as the how-manieth each was started.
+    open: AHashMap<(String, String), u64>,
+    started: u64,
+    /// Numbers that were filled in.
+    filled: u64,
     renumbering: bool,
     line: Line,
 }
@@ -59,7 +62,9 @@ impl Sequence {
             lanes: AHashMap::from_iter([(MAIN, main)]),
             done: vec![false; survey.class.len()],
             keeps: numbers::kept(survey),
-            open: BTreeMap::new(),
+            open: AHashMap::new(),
+            started: 0,
+            filled: 0,
             renumbering: false,
             line: Line::default(),
         }
@@ -67,6 +72,14 @@ impl Sequence {
 
     fn is_done(&self, slot: u32) -> bool {
         get(&self.done, slot)
+    }
+
+    /// Whether the numbers before one can be filled in: not too many at once, and in the whole log
+    /// not more than there are lines, but for one gap. So a copy stays in proportion to its source.
+    fn can_fill(&self, up_to: u64) -> bool {
+        let gap = up_to.saturating_sub(self.next);
+        let lines = self.next - self.filled;
+        (1..=MOST_GAP).contains(&gap) && self.filled + gap <= MOST_GAP + lines
     }
 
     fn number(&mut self) -> u64 {
@@ -197,8 +210,7 @@ impl Writer<'_> {
         }
         let wanted = self.survey.seq(slot);
         let sequence = self.seq()?;
-        let next = sequence.next;
-        if get(&sequence.keeps, slot) && wanted > next && wanted - next <= MOST_GAP {
+        if get(&sequence.keeps, slot) && sequence.can_fill(wanted) {
             self.fill(slot, wanted, at)?;
         }
         let sequence = self.seq()?;
@@ -268,18 +280,15 @@ impl Writer<'_> {
     fn operate(&mut self, item: &Item<'_>) -> Result<()> {
         let lane = item.lane.as_deref().unwrap_or_default().to_owned();
         let id = item.id.as_deref().unwrap_or_default().to_owned();
-        let open = &mut self.seq()?.open;
+        let sequence = self.seq()?;
         match (item.kind, item.run.as_deref()) {
             (Kind::OperationStarted, _) => {
-                let open = open.entry(lane).or_default();
-                if !open.contains(&id) {
-                    open.push(id);
-                }
+                sequence.started += 1;
+                let started = sequence.started;
+                sequence.open.entry((lane, id)).or_insert(started);
             }
             (Kind::OperationFinished, Some(run)) => {
-                if let Some(open) = open.get_mut(&lane) {
-                    open.retain(|id| id != run);
-                }
+                sequence.open.remove(&(lane, run.to_owned()));
             }
             _ => {}
         }
@@ -406,7 +415,9 @@ impl Writer<'_> {
                 break;
             }
         }
-        let rest = self.seq()?.next;
+        let sequence = self.seq()?;
+        let rest = sequence.next;
+        sequence.filled += up_to - rest;
         for number in rest..up_to {
             let sequence = self.seq()?;
             sequence.next = number + 1;
@@ -473,9 +484,14 @@ impl Writer<'_> {
         let Some(sequence) = &mut self.sequence else {
             return Ok(());
         };
-        for (lane, mut open) in std::mem::take(&mut sequence.open) {
+        let mut lanes: BTreeMap<String, Vec<(u64, String)>> = BTreeMap::new();
+        for ((lane, id), started) in std::mem::take(&mut sequence.open) {
+            lanes.entry(lane).or_default().push((started, id));
+        }
+        for (lane, mut open) in lanes {
+            open.sort_unstable();
             open.pop();
-            for run in open {
+            for (_, run) in open {
                 let number = self.seq()?.number();
                 let line = make::finish(&uuid_v7(), &lane, &run, number, self.time);
                 self.add_line(line.as_bytes())?;

@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use ahash::{AHashMap, AHashSet};
+use ahash::AHashSet;
 
 use super::Orphans;
 use super::forest::Forest;
@@ -96,7 +96,7 @@ pub(super) struct Writer<'w> {
     forest: Option<Forest>,
     pub(super) sequence: Option<Sequence>,
     /// Ids that were made up for records.
-    renamed: AHashMap<u32, String>,
+    renamed: AHashSet<String>,
 }
 
 impl<'w> Writer<'w> {
@@ -124,7 +124,7 @@ impl<'w> Writer<'w> {
             root: None,
             forest: (orphans == Orphans::Relink && !has_sequence).then(|| Forest::of(survey)),
             sequence: has_sequence.then(|| Sequence::of(survey)),
-            renamed: AHashMap::new(),
+            renamed: AHashSet::new(),
         }
     }
 
@@ -437,7 +437,7 @@ impl<'w> Writer<'w> {
             && self.survey.is_shared(name)
         {
             let id = item.id.as_deref().unwrap_or_default();
-            let new = self.free_id(name, id);
+            let new = self.free_id(id);
             let detail = format!("an entry has the id `{id}` too; the record is `{new}` now");
             self.notes.fix(turn.at, FixKind::RecordRenamed, detail);
             // What names the operation would not find it under another id.
@@ -473,17 +473,12 @@ impl<'w> Writer<'w> {
     }
 
     /// An id for a record whose own one an entry has.
-    fn free_id(&mut self, name: u32, id: &str) -> String {
-        if let Some(new) = self.renamed.get(&name) {
-            return new.clone();
-        }
+    fn free_id(&mut self, id: &str) -> String {
         let mut new = format!("{id}.record");
-        while self.survey.names.find(&new).is_some()
-            || self.renamed.values().any(|given| *given == new)
-        {
+        while self.survey.names.find(&new).is_some() || self.renamed.contains(&new) {
             new.push('+');
         }
-        self.renamed.insert(name, new.clone());
+        self.renamed.insert(new.clone());
         new
     }
 
