@@ -5,7 +5,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use leaflog::{Fix, Format, OpenOptions, Orphans};
+use leaflog::{Fix, FixKind, Format, OpenOptions, Orphans};
 use serde::Serialize;
 
 use super::Exit;
@@ -17,8 +17,14 @@ use super::verify::more;
 
 /// Write a cleaned copy of a damaged log, which `verify` finds nothing wrong with
 ///
-/// Lines without damage are in the copy byte for byte, and the source stays as it is. What the copy
-/// cannot hold as it stood goes into OUT.dropped, which is only made if there is something. Exits
+/// Lines without damage are in the copy byte for byte, but for the number of a line of pi v4 where
+/// the sequence could not be kept; the source stays as it is. What the copy cannot hold as it stood
+/// goes into OUT.dropped, which must not exist and is only made if there is something; NUL bytes, a
+/// byte order mark and lines that come twice are left out. An entry that is named and missing gets
+/// an empty stand-in, and a log without a header one that is made up as far as nothing tells. A log
+/// without damage is copied too. The copy is for its owner alone (mode 0600). Of the lines of the
+/// copy `kept` are as they were, `changed` were mended and `added` are new; `dropped` counts the
+/// pieces left out that could not be read. Exits
 /// with 0 when the copy stands, however much was mended, and with 1 if the file is no session. With
 /// --json {path, dropped_path, format, session_id, lines, bytes, kept, changed, added, dropped,
 /// fixes: [{line, offset, action, detail}], fix_count}; `fixes` has the first 100.
@@ -124,6 +130,23 @@ impl Repair {
         more(done.fixes.len(), done.fix_count, out)?;
         if let Some(dropped) = dropped_path {
             writeln!(out, "not in the copy as it stood: {}", clean(&dropped))?;
+        }
+        let cut = done
+            .fixes
+            .iter()
+            .filter(|fix| fix.action == FixKind::StandInMade)
+            .count();
+        if cut > 0 && !self.relink {
+            let cut = u64::try_from(cut).unwrap_or(u64::MAX);
+            writeln!(
+                out,
+                "{} now; what stood before is in no context behind it. With --relink it goes on from the entry before",
+                if cut == 1 {
+                    "a path begins at a stand-in".to_owned()
+                } else {
+                    format!("{} begin at stand-ins", counted(cut, "path"))
+                }
+            )?;
         }
         if done.fix_count > 0 {
             writeln!(

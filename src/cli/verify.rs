@@ -18,7 +18,8 @@ use super::text::{clean, count, counted, size};
 /// Read everything: every line, the index against the log, the path of every leaf
 ///
 /// Exits with 1 if anything is wrong: a damaged line, a path that is not whole, an index that does
-/// not say what the log says. The first 100 damaged lines and the first 100 other problems are
+/// not say what the log says. A byte order mark, blank lines and a missing last newline are not wrong.
+/// With --strict it stops at the first damaged line of a log. `repair` mends what is damaged. The first 100 damaged lines and the first 100 other problems are
 /// listed, all are counted. With --json one object a file, {path, ok, lines, bytes, entries, leaves,
 /// index_checked, reports, report_count, problems, problem_count}.
 #[derive(Debug, Args)]
@@ -123,7 +124,16 @@ fn tell(found: &Verification, file: &Path, out: &mut Out) -> Result<(), Failure>
     for problem in &found.problems {
         writeln!(out, "  {}: {}", problem.place, clean(&problem.detail))?;
     }
-    more(found.problems.len(), found.problem_count, out)
+    more(found.problems.len(), found.problem_count, out)?;
+    // A sidecar is made again by whoever opens the log.
+    if found.report_count > 0 || found.problems.iter().any(|it| it.place != "index") {
+        writeln!(
+            out,
+            "next: leaflog repair {} makes a cleaned copy",
+            clean(&path)
+        )?;
+    }
+    Ok(())
 }
 
 /// A report on one line.

@@ -71,10 +71,13 @@ impl Verification {
 
 pub(super) fn run(path: &Path, options: &OpenOptions) -> Result<Verification> {
     let log = LogFile::open(path, options.reading)?;
-    let built = with_progress(options, log.len(), |how| build(&log, how))?;
+    // All damage is looked at before strict reading refuses the first of it.
+    let tolerant = options.clone().strict(false);
+    let built = with_progress(&tolerant, log.len(), |how| build(&log, how))?;
     if options.strict {
         refuse_damage(&built.index, path)?;
     }
+    let options = &tolerant;
     let summary = &built.index.summary;
     let mut found = Verification {
         lines: summary.lines,

@@ -229,7 +229,8 @@ pub fn blank_trimmed(bytes: &[u8]) -> &[u8] {
 }
 
 /// What changes what a context is made of: more was recovered, or what there was is read otherwise.
-const TELLING: [FixKind; 13] = [
+const TELLING: [FixKind; 14] = [
+    FixKind::StandInPlaced,
     FixKind::LinesJoined,
     FixKind::ControlsEscaped,
     FixKind::NulsRemoved,

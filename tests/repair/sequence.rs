@@ -21,8 +21,14 @@ fn a_lost_line_of_pi_v4_leaves_all_numbers_as_they_are_when_relinked() {
             &v4("d", "c", 4)
         ])
     );
-    assert_eq!(actions(&linked), [FixKind::StandInMade]);
-    // Cut, the lane has to be moved too, for which there is no number.
+    assert_eq!(actions(&linked), [FixKind::StandInPlaced]);
+    // Its number was the only one missing: it went on from where the lane stood.
+    assert_eq!(mended(&source).log, linked.log);
+}
+
+#[test]
+fn a_lost_line_among_others_cuts_the_path_and_moves_the_lane() {
+    let source = log(&[V4, &v4("a", "", 1), &v4("c", "b", 2), &v4("d", "c", 3)]);
     let cut = mended(&source);
     assert!(
         cut.text()

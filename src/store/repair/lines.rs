@@ -551,7 +551,12 @@ impl Odd<'_> {
                 }
             }
         };
-        let source = self.source(&rest);
+        // White space around it may be a part of a text that was broken there.
+        let (head, tail) = (self.text.get(..rest.start), self.text.get(rest.end..));
+        let blanks = |bytes: &[u8]| bytes.iter().take_while(|&&byte| is_space(byte)).count();
+        let reversed: Vec<u8> = head.unwrap_or_default().iter().rev().copied().collect();
+        let wide = rest.start - blanks(&reversed)..rest.end + blanks(tail.unwrap_or_default());
+        let source = self.source(&wide);
         let before = self.parts.iter().rev().find_map(|part| match part {
             Part::Object { source, .. } => Some(source.start),
             _ => None,

@@ -115,6 +115,8 @@ pub enum FixKind {
     PayloadKept,
     /// An entry that was named and is missing got a stand-in.
     StandInMade,
+    /// One did whose place in the tree is known by its number and its lane (pi v4).
+    StandInPlaced,
     /// An entry got another parent, to end a cycle or to lead to the header.
     ParentReplaced,
     /// A line was moved before the first line that names it (pi v4).
@@ -154,6 +156,7 @@ impl FixKind {
             Self::TimeReplaced => "time_replaced",
             Self::PayloadKept => "payload_kept",
             Self::StandInMade => "stand_in_made",
+            Self::StandInPlaced => "stand_in_placed",
             Self::ParentReplaced => "parent_replaced",
             Self::LineMoved => "line_moved",
             Self::LaneSet => "lane_set",

@@ -185,7 +185,10 @@ impl Writer<'_> {
             && self.place(parent.0)
         {
             let lane = (item.class == Class::Entry).then_some(lane);
-            self.lost(at, parent.0, id, lane.unwrap_or(NONE))?;
+            let wanted = self.survey.seq(slot);
+            let sequence = self.seq()?;
+            let is_alone = get(&sequence.keeps, slot) && wanted == sequence.next + 1;
+            self.lost(at, parent.0, id, lane.unwrap_or(NONE), is_alone)?;
         }
         match item.class {
             Class::Entry if lane != NONE => {
@@ -326,13 +329,17 @@ impl Writer<'_> {
         self.add_whole_line(&line)
     }
 
-    /// The stand-in of a missing entry that a line names; `lane` is the one which goes on from it.
-    fn lost(&mut self, at: Place, name: u32, id: &str, lane: u32) -> Result<()> {
+    /// The stand-in of a missing entry that a line names; `lane` is the one which goes on from it. If
+    /// its line `is_alone` missing, it was the one that moved the lane there, and so went on from where
+    /// the lane stood.
+    fn lost(&mut self, at: Place, name: u32, id: &str, lane: u32, is_alone: bool) -> Result<()> {
         let orphans = self.orphans;
         let last = self.last.clone();
         let sequence = self.seq()?;
         let leaf = sequence.lanes.get(&lane).map(|lane| lane.leaf.clone());
+        let is_known = is_alone && leaf.is_some();
         let parent = match (orphans, &leaf) {
+            (Orphans::Cut, Some(leaf)) if is_known => leaf.clone(),
             (Orphans::Cut, _) => None,
             (Orphans::Relink, Some(leaf)) => leaf.clone(),
             (Orphans::Relink, None) => last,
@@ -354,7 +361,14 @@ impl Writer<'_> {
         let parent = parent.map(|(_, id)| id);
         let line = make::stand_in(Format::PiV4, id, parent.as_deref(), self.time, Some(place));
         self.add_line(line.as_bytes())?;
-        self.stand_in_noted(at, id);
+        if is_known {
+            let detail = format!(
+                "`{id}` is named and missing; an empty entry stands in for it, where its number and its lane say"
+            );
+            self.notes.fix(at, FixKind::StandInPlaced, detail);
+        } else {
+            self.stand_in_noted(at, id, parent.as_deref());
+        }
         self.note_entry(name, id);
         Ok(())
     }
@@ -395,6 +409,7 @@ impl Writer<'_> {
     /// next gap, then with lines that change nothing.
     fn fill(&mut self, slot: u32, up_to: u64, at: Place) -> Result<()> {
         let first = self.seq()?.next;
+        let is_alone = up_to - first == 1;
         // Lanes that lines before the one which needs something move.
         let mut moved = AHashSet::new();
         let mut number = up_to;
@@ -405,7 +420,7 @@ impl Writer<'_> {
                 if get(&self.seq()?.keeps, next) && self.survey.seq(next) > number {
                     break;
                 }
-                self.ahead(next, &moved)?;
+                self.ahead(next, &moved, is_alone)?;
             }
             if matches!(self.survey.class(next), Class::Entry | Class::Lane) {
                 moved.insert(self.survey.lane(next));
@@ -436,7 +451,7 @@ impl Writer<'_> {
     }
 
     /// What a later line needs that can be written now.
-    fn ahead(&mut self, slot: u32, moved: &AHashSet<u32>) -> Result<()> {
+    fn ahead(&mut self, slot: u32, moved: &AHashSet<u32>, is_alone: bool) -> Result<()> {
         let (name, lane) = (self.survey.refers(slot), self.survey.lane(slot));
         let class = self.survey.class(slot);
         let is_lost = self.survey.is_missing(name) && !self.is_placed(name);
@@ -455,7 +470,7 @@ impl Writer<'_> {
             {
                 let is_free = class == Class::Entry && !moved.contains(&lane);
                 let lane = if is_free { lane } else { NONE };
-                return writer.lost(turn.at, name, id, lane);
+                return writer.lost(turn.at, name, id, lane, is_alone);
             }
             let Some(lane_name) = item.lane.as_deref().filter(|_| makes_lane) else {
                 return Ok(());

@@ -347,7 +347,7 @@ impl<'w> Writer<'w> {
                 None,
             );
             self.add_line(line.as_bytes())?;
-            self.stand_in_noted(turn.at, refers);
+            self.stand_in_noted(turn.at, refers, parent.as_deref());
             self.note_entry(name, refers);
         }
         let is_rootless = self.opening.format == Format::CodebotV3
@@ -372,8 +372,13 @@ impl<'w> Writer<'w> {
         Ok(())
     }
 
-    pub(super) fn stand_in_noted(&mut self, at: Place, id: &str) {
-        let detail = format!("`{id}` is named and missing; an empty entry stands in for it");
+    pub(super) fn stand_in_noted(&mut self, at: Place, id: &str, parent: Option<&str>) {
+        let path = match (self.orphans, parent) {
+            (Orphans::Relink, Some(parent)) => format!("behind `{parent}`"),
+            _ => "and its path begins there".to_owned(),
+        };
+        let detail =
+            format!("`{id}` is named and missing; an empty entry stands in for it, {path}");
         self.notes.fix(at, FixKind::StandInMade, detail);
     }
 
