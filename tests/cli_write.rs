@@ -730,7 +730,7 @@ fn info_tells_people_where_the_sidecar_is() {
 #[test]
 fn help_completions_and_the_manual_know_the_commands_that_write() {
     let (manual, script) = (good(&["man"]), good(&["completions", "bash"]));
-    for command in ["append", "branch", "fork", "convert"] {
+    for command in ["append", "branch", "fork", "convert", "repair"] {
         assert!(good(&[command, "--help"]).contains("Usage: leaflog"));
         assert!(script.contains(command));
         assert!(manual.contains(&format!("LEAFLOG {}", command.to_uppercase())));

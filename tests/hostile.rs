@@ -320,6 +320,8 @@ fn no_command_prints_what_a_terminal_obeys() {
             vec!["fork", file, "--at", &evil_id],
             vec!["fork", file, "--tree", "-o", file],
             vec!["convert", file, "--to", "pi-v4", "-o", out],
+            vec!["repair", file],
+            vec!["repair", file, "--relink", "-o", out],
             vec!["convert", file, "--to", &evil_id, "-o", out],
             vec!["append", file, "--kind", &evil_id, "--data", &evil_id],
             vec![
