@@ -396,7 +396,11 @@ impl Inner {
     /// All that was acknowledged is on the disk, and the index up to date.
     pub(super) fn sync(&self) -> Result<()> {
         let writer = self.writer()?;
-        writer.pen.lock().log.sync()?;
+        let mut pen = writer.pen.lock();
+        // Who waited for the pen may have waited for the end.
+        self.check_open()?;
+        pen.log.sync()?;
+        drop(pen);
         self.flush()
     }
 
