@@ -45,7 +45,13 @@ pub(crate) struct Built {
 
 /// Indexes a whole log.
 pub(crate) fn build(log: &LogFile, how: How<'_>) -> Result<Built> {
-    match grow(log, None, how) {
+    build_seeded(log, how, ids::random_seed())
+}
+
+/// The same with the seed of the hashes of ids given: all that is written follows from it and the
+/// log.
+pub(super) fn build_seeded(log: &LogFile, how: How<'_>, seed: u64) -> Result<Built> {
+    match grow(log, None, how, seed) {
         Ok(Some(built)) => Ok(built),
         // What a build from nothing meets as damage of an index can only be the log changing.
         Ok(None) | Err(Trouble::Index) => Err(changed(log)),
@@ -55,7 +61,7 @@ pub(crate) fn build(log: &LogFile, how: How<'_>) -> Result<Built> {
 
 /// Indexes what came after an index. None if all has to be done again.
 pub(crate) fn extend(log: &LogFile, index: &Index, how: How<'_>) -> Answer<Option<Built>> {
-    grow(log, Some(index), how)
+    grow(log, Some(index), how, index.seed())
 }
 
 fn changed(log: &LogFile) -> Error {
@@ -66,7 +72,7 @@ fn changed(log: &LogFile) -> Error {
     .at_path(log.path())
 }
 
-fn grow(log: &LogFile, index: Option<&Index>, how: How<'_>) -> Answer<Option<Built>> {
+fn grow(log: &LogFile, index: Option<&Index>, how: How<'_>, seed: u64) -> Answer<Option<Built>> {
     if let Some(index) = index
         && index.log_end() == log.len()
     {
@@ -77,7 +83,6 @@ fn grow(log: &LogFile, index: Option<&Index>, how: How<'_>) -> Answer<Option<Bui
             lines: 0,
         }));
     }
-    let seed = index.map_or_else(ids::random_seed, Index::seed);
     let scanned = scan(log, index, Until::LastNewline, how)?;
     let (lines, has_tail) = (scanned.lines, scanned.has_tail);
     if scanned.draft.is_none() && has_tail {

@@ -446,9 +446,11 @@ fn seq_in(segment: &Segment, slot: Slot) -> std::result::Result<Option<u64>, Dam
         return Ok(None);
     };
     let start = segment.u32(segment.at.seq_slot, run)?;
-    Ok(Some(
-        segment.u64(segment.at.seq, run)? + u64::from(slot - start),
-    ))
+    let first = segment.u64(segment.at.seq, run)?;
+    first
+        .checked_add(u64::from(slot - start))
+        .map(Some)
+        .ok_or(Damaged)
 }
 
 /// Where the object of a slot stands in the log.
@@ -481,13 +483,10 @@ fn bytes_of<'l>(
     slot: Slot,
 ) -> Answer<Cow<'l, [u8]>> {
     let (start, len) = place_of(segment, found, slot)?;
-    let len = usize::try_from(len).map_err(|_| {
-        Error::new(
-            Code::Storage,
-            format!("an entry of {len} bytes does not fit into this machine's memory"),
-        )
-        .at_path(log.path())
-    })?;
+    if start.checked_add(len).is_none_or(|end| end > log.len()) {
+        return Err(Trouble::Index);
+    }
+    let len = usize::try_from(len).map_err(|_| log.no_room(len))?;
     let bytes = log.read(start, len)?.ok_or(Damaged)?;
     if bytes.first() != Some(&b'{') || bytes.last() != Some(&b'}') {
         return Err(Trouble::Index);

@@ -258,9 +258,37 @@ impl LogFile {
                 .and_then(|start| bytes.get(start..));
             return Ok(rest.and_then(|rest| rest.get(..len)).map(Cow::Borrowed));
         }
-        let mut bytes = vec![0; len];
+        let mut bytes = Vec::new();
+        self.make_room(&mut bytes, len)?;
         self.fill(&mut bytes, start)?;
         Ok(Some(Cow::Owned(bytes)))
+    }
+
+    /// The error for bytes that memory has no room for.
+    pub(crate) fn no_room(&self, len: u64) -> Error {
+        let most = if cfg!(target_pointer_width = "32") {
+            "; a 32-bit program takes lines of less than 2 GiB"
+        } else {
+            ""
+        };
+        Error::new(
+            Code::Storage,
+            format!(
+                "a line or an entry needs {len} bytes of memory at once, and there are not so many; read it on a machine with more memory{most}"
+            ),
+        )
+        .at_path(&self.path)
+    }
+
+    /// Makes a buffer so long. Lines may be longer than memory has room for: that is an error, where
+    /// growing the buffer by itself would end the process.
+    pub(super) fn make_room(&self, buffer: &mut Vec<u8>, len: usize) -> Result<()> {
+        let more = len.saturating_sub(buffer.len());
+        if buffer.try_reserve_exact(more).is_err() {
+            return Err(self.no_room(u64::try_from(len).unwrap_or(u64::MAX)));
+        }
+        buffer.resize(len, 0);
+        Ok(())
     }
 
     /// Bytes that were handed out so far.
