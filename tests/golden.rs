@@ -2,14 +2,18 @@
 //! code answers from, or notices and makes anew. Each was written by `leaflog index` of its time:
 //! that of codebot v3 at once, that of pi v4 before and after its last four lines were added.
 
-mod support;
+#[path = "support/agree.rs"]
+#[allow(dead_code, reason = "one comparison of several is used here")]
+mod agree;
+#[path = "support/disk.rs"]
+mod disk;
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use disk::{Disk, always, assert_right, done};
 use leaflog::naive::{ReadOptions, Replay};
 use leaflog::{IndexState, OpenOptions, Reading};
-use support::disk::{Disk, always, assert_right, done};
 
 /// The logs that have golden sidecars, each with a line that may follow.
 const LOGS: [(&str, &str); 2] = [
@@ -47,7 +51,7 @@ fn layout_of(sidecar: &[u8]) -> u32 {
 }
 
 /// A golden log with a golden sidecar beside it.
-fn disk(name: &str, layout: u32) -> Disk {
+fn with_sidecar(name: &str, layout: u32) -> Disk {
     let disk = Disk::new(&log_of(name));
     fs::write(disk.sidecar(), sidecar_of(name, layout)).expect("written");
     disk
@@ -81,7 +85,7 @@ fn each_layout_that_the_design_lists_has_golden_sidecars() {
 fn a_golden_sidecar_of_this_layout_is_answered_from() {
     for (name, _) in LOGS {
         for reading in [Reading::Map, Reading::Read] {
-            let disk = disk(name, NOW);
+            let disk = with_sidecar(name, NOW);
             let session = OpenOptions::new().reading(reading).open(disk.path());
             let session = session.expect("a session");
             assert_eq!(done(&session), (IndexState::Fresh, 0), "{name}");
@@ -93,7 +97,7 @@ fn a_golden_sidecar_of_this_layout_is_answered_from() {
 #[test]
 fn a_golden_sidecar_of_this_layout_is_extended_by_what_follows() {
     for (name, line) in LOGS {
-        let disk = disk(name, NOW);
+        let disk = with_sidecar(name, NOW);
         let line = format!("{line}\n");
         disk.append(line.as_bytes());
         let log = [log_of(name), line.into_bytes()].concat();
@@ -109,7 +113,7 @@ fn golden_sidecars_of_older_layouts_are_noticed_and_made_anew() {
     for (name, _) in LOGS {
         for layout in 1..NOW {
             for reading in [Reading::Map, Reading::Read] {
-                let disk = disk(name, layout);
+                let disk = with_sidecar(name, layout);
                 let log = log_of(name);
                 let session = always().reading(reading).open(disk.path());
                 let session = session.expect("a session");

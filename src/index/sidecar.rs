@@ -431,3 +431,17 @@ pub(crate) fn same_bytes(
     }
     Ok(Ok(true))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::read_backing;
+    use crate::log::Reading;
+
+    #[test]
+    fn a_file_that_is_said_to_be_longer_than_memory_is_no_sidecar() {
+        let file = tempfile::tempfile().unwrap();
+        for reading in [Reading::Map, Reading::Read] {
+            assert!(read_backing(&file, usize::MAX, reading).is_none());
+        }
+    }
+}

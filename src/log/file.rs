@@ -354,3 +354,24 @@ impl LogFile {
         Ok((line, start))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::LogFile;
+    use crate::error::Code;
+
+    #[test]
+    fn room_that_no_machine_has_is_an_error_and_leaves_the_buffer() {
+        let log = LogFile::in_memory(Path::new("long.jsonl"), Vec::new());
+        let mut buffer = vec![7];
+        let error = log.make_room(&mut buffer, usize::MAX).unwrap_err();
+        assert_eq!(error.code(), Code::Storage);
+        assert_eq!(error.path(), Some(Path::new("long.jsonl")));
+        assert!(error.message().contains("bytes of memory"), "{error}");
+        assert_eq!(buffer, [7]);
+        log.make_room(&mut buffer, 3).unwrap();
+        assert_eq!(buffer, [7, 0, 0]);
+    }
+}
