@@ -70,8 +70,12 @@
 #[cfg(feature = "conformance")]
 pub mod conformance;
 mod contract;
+mod disk;
 mod error;
 mod format;
+#[cfg(feature = "fuzzing")]
+#[doc(hidden)]
+pub mod fuzzing;
 pub mod generate;
 mod index;
 mod json;
@@ -95,7 +99,8 @@ pub use model::{
 #[cfg(feature = "sqlite")]
 pub use store::SqliteRepository;
 pub use store::{
-    BytesRead, Change, ChangeKind, Conversion, Durability, Entry, Follow, Forked, IndexMode,
-    IndexState, IndexStatus, Listing, MemoryRepository, Mutation, Mutations, OpenOptions, Problem,
-    Repository, Session, SessionInfo, TreeNode, Verification, convert,
+    BytesRead, Change, ChangeKind, Conversion, Durability, Entry, Fix, FixKind, Follow, Forked,
+    IndexMode, IndexState, IndexStatus, Listing, MemoryRepository, Mutation, Mutations,
+    OpenOptions, Orphans, Problem, Repaired, Repository, Session, SessionInfo, TreeNode,
+    Verification, convert, repair,
 };

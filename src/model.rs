@@ -46,6 +46,11 @@ impl Format {
     pub const fn has_lanes(self) -> bool {
         matches!(self, Self::PiV4)
     }
+
+    /// Whether an entry whose parent is not there is a root, by the rules of the format.
+    pub(crate) const fn orphans_are_roots(self) -> bool {
+        matches!(self, Self::PiV1 | Self::PiV2 | Self::PiV3)
+    }
 }
 
 impl fmt::Display for Format {

@@ -82,3 +82,30 @@ proptest! {
         checked(&log, false)?;
     }
 }
+
+#[test]
+fn strict_reading_refuses_a_file_without_a_header_at_its_first_report() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("session.jsonl");
+    for (log, line, offset) in [
+        (&b"\n\0\n"[..], 2, 1),
+        (b"{torn\n\0\n", 1, 0),
+        (b"[]\n{\"no\":\"header\"}\n", 1, 0),
+        (b"[]\n{\"kind\":\"header\",\"version\":9}\n", 1, 0),
+        (b"{\"x\":\"\xff\"}\n", 1, 0),
+        (b"\n{\"kind\":\"head", 2, 1),
+        (b"x\n{\"kind\":\"head", 1, 0),
+    ] {
+        std::fs::write(&path, log).expect("written");
+        for options in [
+            OpenOptions::new(),
+            OpenOptions::new().index(IndexMode::Always),
+        ] {
+            let error = options.strict(true).open(&path).expect_err("refused");
+            let place = (error.code(), error.line(), error.offset());
+            let expected = (leaflog::Code::InvalidEntry, Some(line), Some(offset));
+            assert_eq!(place, expected, "{}", logs::show(log));
+        }
+        check(log, false).expect("as the naive replay says");
+    }
+}

@@ -1,6 +1,9 @@
 //! Small spaces of damage, searched through whole: every byte of a sidecar changed, a sidecar and a
 //! log cut at every length, a log that grows byte by byte. The answers are always those of the
 //! naive replay.
+//!
+//! With `LEAFLOG_EXHAUSTIVE=1` padding is searched as closely as all else, and every bit of every byte of
+//! a sidecar is changed by itself: some minutes. Each test prints how many variants it tried.
 
 #[path = "support/agree.rs"]
 #[allow(dead_code, reason = "only a part of it is used here")]
@@ -22,8 +25,16 @@ const RUN: usize = 32;
 /// The bytes that every frame of a sidecar starts with.
 const MAGIC: &[u8] = b"leaflogI";
 
+/// Whether nothing is left out, however long it takes.
+fn is_exhaustive() -> bool {
+    std::env::var_os("LEAFLOG_EXHAUSTIVE").is_some()
+}
+
 /// The places of a sidecar that are tried: all but most of its padding.
 fn places_of(sidecar: &[u8]) -> Vec<usize> {
+    if is_exhaustive() {
+        return (0..sidecar.len()).collect();
+    }
     let mut zeros = 0;
     let places = (0..sidecar.len()).filter(|&at| {
         zeros = if sidecar[at] == 0 { zeros + 1 } else { 0 };
@@ -193,16 +204,26 @@ fn change_every_byte(format: Format) {
     let (mut variants, mut noticed) = (0, 0);
     for &place in &places {
         // The lowest bit and the highest in turns.
-        let bit = if place % 2 == 0 { 0x01 } else { 0x80 };
-        let mut changed = sidecar.clone();
-        changed[place] ^= bit;
-        fs::write(disk.sidecar(), &changed).expect("written");
-        let what = format!("byte {place} of the sidecar ^ {bit:#x}");
-        let state = check(&disk, &expected, place / 2, &what);
-        noticed += usize::from(state != IndexState::Fresh);
-        variants += 1;
+        let bits: &[u8] = match (is_exhaustive(), place % 2) {
+            (true, _) => &[1, 2, 4, 8, 16, 32, 64, 128],
+            (false, 0) => &[1],
+            (false, _) => &[128],
+        };
+        for bit in bits {
+            let mut changed = sidecar.clone();
+            changed[place] ^= bit;
+            fs::write(disk.sidecar(), &changed).expect("written");
+            let what = format!("byte {place} of the sidecar ^ {bit:#x}");
+            let state = check(&disk, &expected, place / 2, &what);
+            noticed += usize::from(state != IndexState::Fresh);
+            variants += 1;
+        }
     }
-    assert_eq!(variants, places.len());
+    println!(
+        "{format}: {variants} changed sidecars of {} bytes, {noticed} noticed at once",
+        sidecar.len()
+    );
+    assert!(variants >= places.len());
     // At the least what stands in the headers and in the summaries.
     assert!(noticed > 400, "{noticed} of {variants}");
 }
@@ -234,6 +255,7 @@ fn cut_the_sidecar(format: Format) {
         states.insert(format!("{:?}", check(&disk, &expected, len, &what)));
         variants += 1;
     }
+    println!("{format}: {variants} lengths of a sidecar");
     assert_eq!(variants, lengths.len());
     // Whole frames that are left are used.
     for state in [IndexState::Extended, IndexState::Rebuilt] {
@@ -275,6 +297,7 @@ fn cut_the_log(format: Format) {
         }
         variants += 1;
     }
+    println!("{format}: {variants} lengths of a log");
     assert_eq!(variants, log.len() + 1);
 }
 

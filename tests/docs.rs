@@ -494,6 +494,31 @@ fn the_limits_of_the_index_are_those_of_the_code() {
 }
 
 #[test]
+fn every_limit_is_covered_by_a_test_that_is_there() {
+    let header = "| what | limit | what happens there | tests |";
+    for row in table(&read("docs/limits.md"), header) {
+        let mut path = String::new();
+        let named = row[3].split(['`', ',', ';']).map(str::trim);
+        let mut count = 0;
+        for one in named.filter(|one| !one.is_empty()) {
+            let test = match one.split_once(": ") {
+                Some((file, test)) => {
+                    path = file.to_owned();
+                    test
+                }
+                None => one,
+            };
+            assert!(
+                read(&path).contains(&format!("fn {test}(")),
+                "{path}: {test}"
+            );
+            count += 1;
+        }
+        assert!(count > 0, "{row:?}");
+    }
+}
+
+#[test]
 fn every_dependency_has_its_line() {
     let manifest = read("Cargo.toml");
     let mut of_manifest = BTreeSet::new();

@@ -3,10 +3,16 @@
 
 #![cfg(unix)]
 
+#[path = "killed/makers.rs"]
+mod makers;
+#[path = "killed/turns.rs"]
+mod turns;
+
 use std::fs;
-use std::io::{BufRead, BufReader, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
+use std::sync::mpsc;
 use std::time::Duration;
 
 use leaflog::{
@@ -75,13 +81,19 @@ fn a_child_that_writes() {
     }
 }
 
-fn child(path: &Path, durable: bool) -> Child {
+/// This program, to be run as one of the tests that are children.
+fn program(test: &str, path: &Path) -> Command {
     let mut command = Command::new(std::env::current_exe().expect("this program"));
     command
-        .args(["--exact", "a_child_that_writes", "--nocapture", "--quiet"])
+        .args(["--exact", test, "--nocapture", "--quiet"])
         .env("LEAFLOG_TEST_LOG", path)
         .stdout(Stdio::piped())
         .stderr(Stdio::null());
+    command
+}
+
+fn child(path: &Path, durable: bool) -> Child {
+    let mut command = program("a_child_that_writes", path);
     if durable {
         command.env("LEAFLOG_TEST_DISK", "1");
     }
@@ -109,23 +121,40 @@ impl Said {
 
 /// Runs a child for some time, kills it, and hears it out.
 fn run_and_kill(path: &Path, durable: bool, time: Duration, said: &mut Said) {
-    let mut child = child(path, durable);
-    let stdout = child.stdout.take().expect("a pipe");
+    said.hear(killed(child(path, durable), time).into_iter());
+}
+
+/// What a child says until it is killed, some time after its first line, which the frame of the tests
+/// says before it runs any.
+fn killed(mut child: Child, time: Duration) -> Vec<String> {
+    let mut stdout = child.stdout.take().expect("a pipe");
+    let (begun, begins) = mpsc::channel();
     let killer = std::thread::spawn(move || {
+        begins.recv().expect("a first line");
         std::thread::sleep(time);
         child.kill().expect("killed");
         child.wait().expect("waited");
     });
-    // A line that the kill cut off was not said.
+    let mut first = [0];
+    stdout.read_exact(&mut first).expect("a first line");
+    begun.send(()).expect("told");
+    let said = heard(stdout);
+    killer.join().expect("joined");
+    said
+}
+
+/// The lines that a child says until it ends. One that a kill cut off was not said.
+fn heard(stdout: impl Read) -> Vec<String> {
     let mut lines = BufReader::new(stdout);
+    let mut said = Vec::new();
     let mut line = String::new();
     while lines.read_line(&mut line).is_ok_and(|count| count > 0) {
         if line.ends_with('\n') {
-            said.hear(std::iter::once(line.trim_end().to_owned()));
+            said.push(line.trim_end().to_owned());
         }
         line.clear();
     }
-    killer.join().expect("joined");
+    said
 }
 
 #[test]
@@ -138,8 +167,8 @@ fn a_killed_writer_loses_nothing_that_it_acknowledged() {
         fs::write(&path, HEADER).expect("written");
         said = Said::default();
         for round in 0..50_u64 {
-            // Starting takes some milliseconds; the kills fall before, into and behind that.
-            let time = Duration::from_micros(2_000 + (round * 7919 + log * 1_733) % 30_000);
+            // Opening takes some milliseconds; the kills fall into and behind that.
+            let time = Duration::from_micros((round * 7919 + log * 1_733) % 30_000);
             run_and_kill(&path, log == 3, time, &mut said);
             kills += 1;
             if round % 5 == 0 {

@@ -366,3 +366,24 @@ fn a_log_with_a_time_of_change_yet_to_come_is_answered_right() {
     file.set_modified(to_come).expect("a time");
     assert_right(&disk.open(), &log);
 }
+
+#[test]
+fn a_damaged_sidecar_keeps_no_writer_out() {
+    for format in [Format::PiV4, Format::PiV3, Format::CodebotV3] {
+        let log = log_of(Shape::new(format, 20).payload(8));
+        let disk = Disk::in_memory(&log);
+        drop(disk.open());
+        let whole = fs::read(disk.sidecar()).expect("a sidecar");
+        let mut tried = 0;
+        for at in (0..whole.len()).filter(|&at| whole[at] != 0).step_by(5) {
+            let mut damaged = whole.clone();
+            damaged[at] ^= 1;
+            fs::write(disk.sidecar(), &damaged).expect("written");
+            let session = always().write(true).open(disk.path());
+            let session = session.unwrap_or_else(|error| panic!("{format}, byte {at}: {error}"));
+            assert_right(&session, &log);
+            tried += 1;
+        }
+        assert!(tried > 100, "{tried}");
+    }
+}

@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use leaflog::naive::Replay;
 use leaflog::{
-    At, Code, EntryQuery, IndexMode, LogItem, NewEntry, NewRecord, OpenOptions, Order, Session,
-    SessionStorage,
+    At, Code, EntryQuery, IndexMode, IndexState, LogItem, NewEntry, NewRecord, OpenOptions, Order,
+    Session, SessionStorage,
 };
 
 struct Folder(tempfile::TempDir);
@@ -639,5 +639,69 @@ fn asking_often_does_not_keep_the_sidecar_from_following() {
     let sidecar = path.with_extension("jsonl.idx");
     while !sidecar.exists() {
         std::thread::yield_now();
+    }
+}
+
+/// Where a session says that it stands: its lane, and what a request would be made of.
+fn stands_on(session: &Session) -> [Option<String>; 2] {
+    let lanes = session.lanes().expect("lanes");
+    let snapshot = session.snapshot(At::Current).expect("a snapshot");
+    [lanes[0].leaf.clone(), snapshot.leaf]
+}
+
+#[test]
+fn a_refused_entry_moves_no_session_back_that_has_no_file_yet() {
+    let folder = Folder::new();
+    let path = folder.0.path().join("s.jsonl");
+    let options = leaflog::CreateOptions {
+        format: Some(leaflog::Format::PiV3),
+        ..leaflog::CreateOptions::in_folder("/w")
+    };
+    let session = OpenOptions::new().create(&path, &options).expect("made");
+    let note = || leaflog::pi::custom("note", None);
+    let first = session.append_entry(note(), "main").expect("written");
+    session.append_entry(note(), "main").expect("written");
+    session.move_lane("main", Some(&first.id)).expect("moved");
+    let refused = session.append_entry(note().with_id(first.id.clone()), "main");
+    assert_eq!(refused.expect_err("taken").code(), Code::AlreadyExists);
+    assert!(!path.exists());
+    assert_eq!(
+        stands_on(&session),
+        [Some(first.id.clone()), Some(first.id)]
+    );
+}
+
+#[test]
+fn an_index_that_is_made_anew_moves_no_session_back() {
+    for (header, made) in [(V3, user as fn(&str) -> NewEntry), (CODEBOT, codebot_user)] {
+        let folder = Folder::new();
+        let path = folder.log(header);
+        let options = OpenOptions::new().index(IndexMode::Always).write(true);
+        let mut ids = Vec::new();
+        let session = options.open(&path).expect("opens");
+        for _ in 0..250 {
+            let entry = session.append_entry(made("text"), "main");
+            ids.push(entry.expect("written").id);
+        }
+        session.close().expect("closed");
+        // In one frame. What is damaged is the second page of its columns, which only who asks for
+        // the entries on it looks at.
+        let sidecar = folder.0.path().join("s.jsonl.idx");
+        fs::remove_file(&sidecar).expect("removed");
+        drop(options.clone().write(false).open(&path).expect("opens"));
+        let mut bytes = fs::read(&sidecar).expect("a sidecar");
+        bytes[2 * 4096 + 8] ^= 1;
+        fs::write(&sidecar, &bytes).expect("written");
+        let session = options.open(&path).expect("opens");
+        let moved = session.move_lane("main", Some(&ids[0]));
+        moved.expect("moved");
+        assert_eq!(session.index_status().state, IndexState::Fresh);
+        assert!(session.entry(&ids[150]).expect("answered").is_some());
+        assert_eq!(session.index_status().state, IndexState::Rebuilt);
+        let there = Some(ids[0].clone());
+        assert_eq!(stands_on(&session), [there.clone(), there.clone()]);
+        let next = session.append_entry(made("next"), "main");
+        assert_eq!(next.expect("written").parent, there);
+        agrees_with_the_replay(&session, &path);
     }
 }

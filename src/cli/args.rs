@@ -7,7 +7,7 @@ use clap::{Args, ColorChoice, Parser, Subcommand};
 
 use super::{
     append, branch, completions, convert, demo, fork, generate, index, info, log, ls, man, path,
-    show, snapshot, tree, verify,
+    repair, show, snapshot, tree, verify,
 };
 
 /// An indexed store for the sessions of AI coding agents.
@@ -48,6 +48,7 @@ pub(crate) enum Command {
     Branch(branch::Branch),
     Fork(fork::Fork),
     Convert(convert::Convert),
+    Repair(repair::Repair),
     Verify(verify::Verify),
     Completions(completions::Completions),
     Man(man::Man),
@@ -71,6 +72,7 @@ impl Command {
             Self::Branch(branch) => branch.opening.common.json,
             Self::Fork(fork) => fork.opening.common.json,
             Self::Convert(convert) => convert.opening.common.json,
+            Self::Repair(repair) => repair.json,
             Self::Verify(verify) => verify.opening.common.json,
             Self::Completions(_) | Self::Man(_) => false,
         }

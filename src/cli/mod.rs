@@ -23,6 +23,7 @@ mod open;
 mod out;
 mod path;
 mod progress;
+mod repair;
 mod scratch;
 mod show;
 mod snapshot;
@@ -39,6 +40,7 @@ use args::{Cli, Command};
 pub(crate) use exit::Exit;
 use failure::Failure;
 use out::Out;
+use text::clean_lines;
 
 /// Runs the command that the arguments name.
 pub(crate) fn run() -> Exit {
@@ -70,6 +72,7 @@ fn dispatch(command: Command, out: &mut Out) -> Result<Exit, Failure> {
         Command::Branch(branch) => branch.run(out),
         Command::Fork(fork) => fork.run(out),
         Command::Convert(convert) => convert.run(out),
+        Command::Repair(repair) => repair.run(out),
         Command::Verify(verify) => verify.run(out),
         Command::Completions(completions) => completions.run(out),
         Command::Man(man) => man.run(out),
@@ -105,11 +108,18 @@ fn usage(error: &clap::Error, out: &mut Out) -> Exit {
         let _ = error.print();
         return Exit::Done;
     }
+    let text = error.to_string();
     if out.json() {
-        let _ = out.misuse(&error.to_string()).and_then(|()| out.flush());
-    } else {
-        let _ = error.print();
+        let _ = out.misuse(&text).and_then(|()| out.flush());
+        return Exit::Usage;
     }
+    // Wrong arguments are repeated in it; they may be names that somebody else chose.
+    let printable = clean_lines(&text).to_string();
+    let _ = if printable == text {
+        error.print()
+    } else {
+        io::stderr().write_all(printable.as_bytes())
+    };
     Exit::Usage
 }
 

@@ -18,6 +18,8 @@ pub(crate) use meaning::{Entry, Fact, Meaning, Mutation, Record, Sequence, Usage
 pub(crate) use mint::{hex_id, is_hex_id, now_nanos, uuid_v7};
 pub(crate) use pi_v4::record_kind;
 pub(crate) use splice::{renumbered, reparented};
+#[cfg(feature = "fuzzing")]
+pub(crate) use time::format_nanos;
 pub use time::format_time;
 pub(crate) use write::{
     Envelope, Line, Step, entry_line, header_line, label_line, lane_line, name_line, record_line,

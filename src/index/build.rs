@@ -26,6 +26,9 @@ pub(crate) type Progress<'p> = &'p (dyn Fn(u64) + Sync);
 pub(crate) struct How<'p> {
     /// Read files without a header by the shape of their entries.
     pub(crate) salvage: bool,
+    /// Where there is no header, tell of what was found in its place first. Other damage is the
+    /// caller's to refuse.
+    pub(crate) strict: bool,
     pub(crate) progress: Option<Progress<'p>>,
     /// What is new was written by this process, which saw to it that no id comes again. It is read
     /// by one thread, since the other one writes.
@@ -50,7 +53,7 @@ pub(crate) fn build(log: &LogFile, how: How<'_>) -> Result<Built> {
 
 /// The same with the seed of the hashes of ids given: all that is written follows from it and the
 /// log.
-pub(super) fn build_seeded(log: &LogFile, how: How<'_>, seed: u64) -> Result<Built> {
+pub(crate) fn build_seeded(log: &LogFile, how: How<'_>, seed: u64) -> Result<Built> {
     match grow(log, None, how, seed) {
         Ok(Some(built)) => Ok(built),
         // What a build from nothing meets as damage of an index can only be the log changing.
@@ -389,3 +392,7 @@ fn part<T: Clone>(column: &mut Vec<T>, range: &std::ops::Range<usize>) -> Vec<T>
 fn narrow(number: usize) -> u32 {
     u32::try_from(number).unwrap_or(NONE)
 }
+
+#[cfg(all(test, unix))]
+#[path = "build_tests.rs"]
+mod tests;

@@ -136,7 +136,9 @@ impl Draft {
 
     /// Where the line of a new slot stands.
     pub(super) fn at(&self, number: usize) -> Option<At> {
-        let line = self.first_line + u64::from(*self.line.get(number)?);
+        let line = self
+            .first_line
+            .saturating_add(u64::from(*self.line.get(number)?));
         let offset = match self.line_starts.get(&number) {
             Some(&start) => start,
             None => *self.start.get(number)?,
@@ -230,7 +232,8 @@ impl Draft {
                 self.event(event, None);
             }
         }
-        self.summary.lines += chunk.lines;
+        // Sums go on from those of a sidecar, whose numbers need not be what any log has.
+        self.summary.lines = self.summary.lines.saturating_add(chunk.lines);
     }
 
     fn reports_of(&mut self, chunk: &mut Chunk, lines_before: u64) {
@@ -238,7 +241,7 @@ impl Draft {
             *count += more;
         }
         for mut report in chunk.reports.kept.drain(..) {
-            report.line += lines_before;
+            report.line = report.line.saturating_add(lines_before);
             self.reports.keep(report, &mut self.kept);
         }
     }
@@ -296,7 +299,7 @@ impl Draft {
         let mut events: Vec<Option<Event>> = chunk.events.drain(..).map(Some).collect();
         for step in std::mem::take(&mut chunk.steps) {
             let mut at = step.at;
-            at.line += lines_before;
+            at.line = at.line.saturating_add(lines_before);
             let seq = self.sequence(step, at);
             if let Some(number) = usize::try_from(step.slot)
                 .ok()
@@ -328,7 +331,7 @@ impl Draft {
                 .saturating_add(u32::try_from(number).unwrap_or(NONE));
             self.seq.push((slot, seq));
         }
-        self.next_seq_of_run = seq + 1;
+        self.next_seq_of_run = seq.saturating_add(1);
         let lane = chunk
             .lane
             .get(in_chunk)
@@ -366,7 +369,7 @@ impl Draft {
 
     /// Checks a sequence number, and returns what it counts as.
     fn sequence(&mut self, step: Step, at: At) -> u64 {
-        let expected = self.summary.last_seq + 1;
+        let expected = self.summary.last_seq.saturating_add(1);
         let (found, counts_as) = match step.seq {
             Sequence::Number(number) if number == expected => {
                 self.summary.last_seq = number;
@@ -586,7 +589,7 @@ impl ChunkLanes {
 
 fn add_to(kinds: &mut AHashMap<String, u64>, kind: &str, count: u64) {
     match kinds.get_mut(kind) {
-        Some(sum) => *sum += count,
+        Some(sum) => *sum = sum.saturating_add(count),
         None => {
             kinds.insert(kind.to_owned(), count);
         }

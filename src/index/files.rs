@@ -1,78 +1,122 @@
 //! Sidecar files on the disk: where they may stand, how one is replaced or added to without anybody
 //! who has it mapped noticing. Knows nothing of what is in them.
 
-use std::fs::{File, OpenOptions};
+use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 use xxhash_rust::xxh3::xxh3_128;
 
-use crate::log::{Identity, make_folder, private};
+use crate::disk::{DiskRef, Through, folder_of, make_folder};
+use crate::log::Identity;
 
 /// Replaces a sidecar: a new file in the same folder, then a rename. Who has the old one mapped
 /// keeps it. Not flushed to the disk: a torn one is noticed and rebuilt.
-pub(super) fn write_whole(path: &Path, frames: &[u8]) -> io::Result<()> {
-    let folder = path
-        .parent()
-        .filter(|folder| !folder.as_os_str().is_empty())
-        .unwrap_or(Path::new("."));
-    make_folder(folder).map_err(|_| io::ErrorKind::NotFound)?;
+pub(super) fn write_whole(disk: &DiskRef, path: &Path, frames: &[u8]) -> io::Result<()> {
+    let folder = folder_of(path);
+    make_folder(disk, folder).map_err(|_| io::ErrorKind::NotFound)?;
     let name = path.file_name().ok_or(io::ErrorKind::InvalidInput)?;
-    let (mut file, temporary) = temporary_file(folder, name)?;
+    let (file, temporary) = temporary_file(disk, folder, name)?;
+    let mut file = Through::new(disk, file);
     let result = file
         .write_all(frames)
-        .and_then(|()| std::fs::rename(&temporary, path));
+        .and_then(|()| disk.rename(&temporary, path));
     if result.is_err() {
         // Nothing more can be done about a file that cannot be removed either.
-        let _ = std::fs::remove_file(&temporary);
+        let _ = disk.remove(&temporary);
     }
+    // Closing it is not enough: a process that is being started by another thread may have it open.
+    let _ = file.file().unlock();
     result
 }
 
-/// A new file beside a sidecar, under a name that the next writer finds again: so a process that
-/// died before its rename leaves one file behind at the most, and not for long.
-fn temporary_file(folder: &Path, name: &std::ffi::OsStr) -> io::Result<(File, PathBuf)> {
-    static COUNT: AtomicU64 = AtomicU64::new(0);
-    /// Nobody writes a sidecar for longer than this.
-    const ABANDONED: std::time::Duration = std::time::Duration::from_secs(600);
-    let named = |end: &str| {
+/// So many may write the same sidecar at once.
+const MOST: usize = 8;
+
+/// A new file beside a sidecar, locked while it is open, under one of a few names: so what a process
+/// leaves that died before its rename is found by the next one, and removed.
+fn temporary_file(
+    disk: &DiskRef,
+    folder: &Path,
+    name: &std::ffi::OsStr,
+) -> io::Result<(File, PathBuf)> {
+    let names: [PathBuf; MOST] = std::array::from_fn(|number| {
         let mut file = std::ffi::OsString::from(".");
         file.push(name);
-        file.push(end);
+        match number {
+            0 => file.push(".tmp"),
+            _ => file.push(format!(".{number}.tmp")),
+        }
         folder.join(file)
-    };
-    let usual = named(".tmp");
-    match private_file(&usual) {
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-        file => return file.map(|file| (file, usual)),
+    });
+    for name in &names {
+        remove_abandoned(disk, name);
     }
-    let age = std::fs::symlink_metadata(&usual).and_then(|metadata| metadata.modified());
-    if age.is_ok_and(|time| time.elapsed().is_ok_and(|age| age > ABANDONED)) {
-        // If another process is faster, its file is met below.
-        let _ = std::fs::remove_file(&usual);
-        if let Ok(file) = private_file(&usual) {
-            return Ok((file, usual));
+    for name in names {
+        match disk.create(&name) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            Err(error) => return Err(error),
+            Ok(file) => {
+                // Where locks do not work, age tells.
+                let _ = file.try_lock();
+                // Somebody may have come between the two.
+                if stands_at(&file, &name) {
+                    return Ok((file, name));
+                }
+            }
         }
     }
-    let number = COUNT.fetch_add(1, Ordering::Relaxed);
-    let other = named(&format!(".{}-{number}.tmp", std::process::id()));
-    private_file(&other).map(|file| (file, other))
+    Err(io::Error::other("others are writing this sidecar"))
 }
 
-fn private_file(path: &Path) -> io::Result<File> {
-    private(OpenOptions::new().write(true).create_new(true)).open(path)
+/// Removes a file that nobody writes any more.
+fn remove_abandoned(disk: &DiskRef, path: &Path) {
+    /// Nobody writes a sidecar for longer than this.
+    const LONG: Duration = Duration::from_secs(600);
+    // What is no file was put there by somebody else, and opening it might wait for ever.
+    let is_file = path.symlink_metadata().is_ok_and(|found| found.is_file());
+    let Some(file) = is_file
+        .then(|| OpenOptions::new().write(true).open(path).ok())
+        .flatten()
+    else {
+        return;
+    };
+    let is_abandoned = match file.try_lock() {
+        Ok(()) => true,
+        Err(TryLockError::WouldBlock) => false,
+        Err(TryLockError::Error(_)) => file
+            .metadata()
+            .and_then(|metadata| metadata.modified())
+            .is_ok_and(|time| time.elapsed().is_ok_and(|age| age > LONG)),
+    };
+    if is_abandoned && stands_at(&file, path) {
+        let _ = disk.remove(path);
+    }
+}
+
+/// Whether a path leads to a file that was opened by it.
+fn stands_at(file: &File, path: &Path) -> bool {
+    let (Ok(opened), Ok(now)) = (file.metadata(), path.symlink_metadata()) else {
+        return false;
+    };
+    Identity::of(&opened).is_same_file(&Identity::of(&now))
 }
 
 /// Adds frames at the end of a sidecar that still is as it was loaded. Nobody's mapping changes:
 /// the bytes lie behind what others know.
-pub(super) fn append(path: &Path, expected_len: u64, frames: &[u8]) -> io::Result<()> {
+pub(super) fn append(
+    disk: &DiskRef,
+    path: &Path,
+    expected_len: u64,
+    frames: &[u8],
+) -> io::Result<()> {
     let changed = || io::Error::other("the sidecar changed meanwhile");
     // Opening a pipe would wait for somebody to read it.
     if !std::fs::metadata(path)?.is_file() {
         return Err(changed());
     }
-    let mut file = OpenOptions::new().append(true).open(path)?;
+    let file = OpenOptions::new().append(true).open(path)?;
     file.try_lock().map_err(|_| changed())?;
     let opened = file.metadata()?;
     if opened.len() != expected_len
@@ -81,7 +125,7 @@ pub(super) fn append(path: &Path, expected_len: u64, frames: &[u8]) -> io::Resul
         return Err(changed());
     }
     // One write, so that a process that dies leaves at most a torn frame, which fails its checksum.
-    file.write_all(frames)
+    Through::new(disk, file).write_all(frames)
 }
 
 /// A name for a sidecar that stands apart from its log: readable, and the path's hash.
@@ -116,4 +160,61 @@ pub(super) fn cache_folder() -> Option<PathBuf> {
         absolute("XDG_CACHE_HOME").or_else(|| absolute("HOME").map(|home| home.join(".cache")))
     };
     base.map(|base| base.join("leaflog"))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::{self, File};
+    use std::path::Path;
+
+    use super::{MOST, write_whole};
+    use crate::disk::DiskRef;
+
+    fn names(folder: &Path) -> Vec<String> {
+        let items = fs::read_dir(folder).unwrap();
+        let mut names: Vec<_> = items
+            .map(|item| item.unwrap().file_name().into_string().unwrap())
+            .collect();
+        names.sort();
+        names
+    }
+
+    #[test]
+    fn what_dead_writers_left_goes_and_what_others_write_stays() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("s.idx");
+        let disk = DiskRef::default();
+        for left in [".s.idx.tmp", ".s.idx.1.tmp", ".s.idx.5.tmp"] {
+            fs::write(folder.path().join(left), b"half").unwrap();
+        }
+        write_whole(&disk, &path, b"one").unwrap();
+        assert_eq!(names(folder.path()), ["s.idx"]);
+
+        let held = File::create(folder.path().join(".s.idx.tmp")).unwrap();
+        held.lock().unwrap();
+        write_whole(&disk, &path, b"two").unwrap();
+        assert_eq!(names(folder.path()), [".s.idx.tmp", "s.idx"]);
+        assert_eq!(fs::read(&path).unwrap(), b"two");
+    }
+
+    #[test]
+    fn where_too_many_write_a_sidecar_one_more_leaves_it_to_them() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("s.idx");
+        let held: Vec<File> = (0..MOST)
+            .map(|number| match number {
+                0 => ".s.idx.tmp".to_owned(),
+                _ => format!(".s.idx.{number}.tmp"),
+            })
+            .map(|name| File::create(folder.path().join(name)).unwrap())
+            .collect();
+        for file in &held {
+            file.lock().unwrap();
+        }
+        assert!(write_whole(&DiskRef::default(), &path, b"one").is_err());
+        assert!(!path.exists());
+        drop(held);
+        write_whole(&DiskRef::default(), &path, b"one").unwrap();
+        assert_eq!(names(folder.path()), ["s.idx"]);
+    }
 }

@@ -17,6 +17,7 @@ use crate::log::LogFile;
 const GOLDEN: [(&str, usize); 2] = [("codebot-v3", 1), ("pi-v4", 2)];
 
 const PLAIN: How<'_> = How {
+    strict: false,
     salvage: false,
     progress: None,
     own: false,

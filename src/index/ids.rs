@@ -94,7 +94,7 @@ fn insert(table: &mut [u32], tag: u32, slot: u32) {
 
 #[cfg(test)]
 mod tests {
-    use super::{hash, home, tag};
+    use super::{NONE, candidate, hash, home, insert, random_seed, table_len, tag};
 
     #[test]
     fn the_hash_is_the_specified_one() {
@@ -114,5 +114,45 @@ mod tests {
             seen.iter().all(|&count| (9_000..11_000).contains(&count)),
             "{seen:?}"
         );
+    }
+
+    /// The longest search for any of some ids in a table of them.
+    fn longest_search(ids: &[u64], seed: u64) -> usize {
+        let tags = ids.iter().map(|id| tag(hash(&id.to_le_bytes(), seed)));
+        let tags: Vec<u32> = tags.collect();
+        let mut table = vec![NONE; table_len(tags.len())];
+        for (slot, &tag) in (0..).zip(&tags) {
+            insert(&mut table, tag, slot);
+        }
+        let search = |(slot, &tag): (u32, &u32)| {
+            let start = home(tag, table.len());
+            let places = (0..table.len()).map(|step| (start + step) % table.len());
+            places
+                .take_while(|&at| candidate(table[at], tag) != Some(slot))
+                .count()
+        };
+        (0..).zip(&tags).map(search).max().unwrap()
+    }
+
+    #[test]
+    fn ids_chosen_to_meet_in_one_place_of_a_table_meet_only_under_the_seed_they_were_chosen_for() {
+        // All in the first five-hundredth of the table, where its own seed puts them.
+        let known_seed = 7;
+        let chosen: Vec<u64> = (0..1_000_000_u64)
+            .filter(|id| tag(hash(&id.to_le_bytes(), known_seed)) < u32::MAX / 500)
+            .collect();
+        assert!((1_800..2_200).contains(&chosen.len()), "{}", chosen.len());
+        assert!(longest_search(&chosen, known_seed) > chosen.len() / 2);
+        for _ in 0..20 {
+            let seed = random_seed();
+            let longest = longest_search(&chosen, seed);
+            assert!(longest < 200, "{longest} places under the seed {seed}");
+        }
+    }
+
+    #[test]
+    fn seeds_differ_from_sidecar_to_sidecar() {
+        let seeds: std::collections::BTreeSet<u64> = (0..1_000).map(|_| random_seed()).collect();
+        assert_eq!(seeds.len(), 1_000);
     }
 }

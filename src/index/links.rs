@@ -608,11 +608,12 @@ impl Linker<'_, '_> {
                 continue;
             }
             if kind >= Kind::OtherRecord.number() {
-                summary.records += 1;
+                summary.records = summary.records.saturating_add(1);
             } else {
-                summary.entries += 1;
+                summary.entries = summary.entries.saturating_add(1);
             }
-            summary.message_count += u64::from(kind == Kind::Message.number());
+            let messages = u64::from(kind == Kind::Message.number());
+            summary.message_count = summary.message_count.saturating_add(messages);
         }
         for &(number, usage) in &draft.usages {
             let flags = draft.flags.get(number).copied().unwrap_or(0);

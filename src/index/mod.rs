@@ -21,11 +21,12 @@ mod sidecar;
 mod summary;
 mod view;
 
+#[cfg(feature = "fuzzing")]
+pub(crate) use build::build_seeded;
 pub(crate) use build::{Built, How, Progress, build, extend};
 pub(crate) use columns::{Flags, NONE, ROOT, ROW_WIDTH};
-pub(crate) use ids::Class;
+pub(crate) use ids::{Class, random_seed};
 pub(crate) use merge::{MOST_SEGMENTS, merge};
 pub(crate) use sidecar::{Loaded, OnDisk, Sidecar, Why, is_suspicious, same_bytes};
-
-pub(crate) use summary::Details;
+pub(crate) use summary::{Details, Summary};
 pub(crate) use view::{Answer, Index, Slot, Trouble, class_of};

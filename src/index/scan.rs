@@ -152,7 +152,8 @@ fn find_format(log: &LogFile, until: Until, how: How<'_>) -> Result<Option<Openi
     let mut count = 0;
     while let Some((line, bytes)) = lines.next()? {
         if !line.terminated && until == Until::LastNewline {
-            break;
+            // The header may be in there.
+            return Ok(None);
         }
         count += 1;
         let at = At {
@@ -176,7 +177,11 @@ fn find_format(log: &LogFile, until: Until, how: How<'_>) -> Result<Option<Openi
                 .filter(|_| how.salvage && error.code() != Code::Unsupported)
             {
                 Some(format) => (format, None),
-                None => return Err(error.at_line(at.line, at.offset).at_path(log.path())),
+                None => {
+                    let error = error.at_line(at.line, at.offset);
+                    let error = refusal(how, &early).unwrap_or(error);
+                    return Err(error.at_path(log.path()));
+                }
             },
         };
         let mut chunk = Chunk::new(format);
@@ -196,7 +201,20 @@ fn find_format(log: &LogFile, until: Until, how: How<'_>) -> Result<Option<Openi
             after,
         }));
     }
-    Ok(None)
+    match refusal(how, &early) {
+        Some(error) => Err(error.at_path(log.path())),
+        None => Ok(None),
+    }
+}
+
+/// Why strict reading goes no further than the first of these.
+fn refusal(how: How<'_>, findings: &[(At, Finding)]) -> Option<Error> {
+    let (at, finding) = findings.first().filter(|_| how.strict)?;
+    let text = format!(
+        "{}: {}; strict reading goes no further, and tolerant reading finds no header behind it",
+        finding.code, finding.detail
+    );
+    Some(Error::new(Code::InvalidEntry, text).at_line(at.line, at.offset))
 }
 
 /// Adds an object of a line that was judged.

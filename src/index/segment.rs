@@ -2,6 +2,7 @@
 //! checked against the block checksums on first touch, so a flipped byte is an error here and
 //! never an answer.
 
+use std::fs::File;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -25,17 +26,56 @@ pub(crate) struct Damaged;
 /// Where a segment's bytes are.
 #[derive(Clone, Debug)]
 pub(crate) enum Backing {
-    Mapped(Arc<Map>),
+    Mapped(Arc<Mapped>),
     Owned(Arc<AlignedVec>),
+}
+
+/// A mapped file, kept open so that its length can be asked for.
+#[derive(Debug)]
+pub(crate) struct Mapped {
+    pub(crate) map: Map,
+    pub(crate) file: File,
 }
 
 impl Backing {
     pub(crate) fn as_slice(&self) -> &[u8] {
         match self {
-            Self::Mapped(map) => map.as_slice(),
+            Self::Mapped(mapped) => mapped.map.as_slice(),
             Self::Owned(bytes) => bytes,
         }
     }
+
+    /// Whether all of it is still there. Nobody who keeps to the rules shortens a sidecar; touching
+    /// what another program cut off would end the process.
+    pub(crate) fn is_whole(&self) -> bool {
+        match self {
+            Self::Mapped(mapped) => {
+                let now = mapped.file.metadata().map_or(0, |now| now.len());
+                now >= len64(mapped.map.as_slice().len())
+            }
+            Self::Owned(_) => true,
+        }
+    }
+
+    fn is_same(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Mapped(one), Self::Mapped(other)) => Arc::ptr_eq(one, other),
+            (Self::Owned(one), Self::Owned(other)) => Arc::ptr_eq(one, other),
+            _ => false,
+        }
+    }
+}
+
+/// Whether the files that segments are mapped from still have all that is mapped.
+pub(crate) fn are_whole(segments: &[Arc<Segment>]) -> bool {
+    let mut before: Option<&Backing> = None;
+    segments.iter().all(|segment| {
+        let backing = &segment.backing;
+        // Neighbours stand in one file.
+        let is_known = before.is_some_and(|before| before.is_same(backing));
+        before = Some(backing);
+        is_known || backing.is_whole()
+    })
 }
 
 /// The place of a column in the columns' bytes: offset and number of elements.

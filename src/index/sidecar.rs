@@ -13,8 +13,9 @@ use super::build::anchors;
 use super::files::{append, cache_folder, hashed_name, write_whole};
 use super::frame::{FrameHeader, PART, SALVAGED, TAIL, format_of};
 use super::merge::{MOST_SEGMENTS, merge};
-use super::segment::{Backing, Damaged, Segment, len64};
+use super::segment::{Backing, Damaged, Mapped, Segment, len64};
 use super::view::Index;
+use crate::disk::DiskRef;
 use crate::error::Result;
 use crate::log::{Identity, LogFile, Map, Reading, open_regular, read_exact_at};
 
@@ -66,7 +67,7 @@ impl OnDisk {
             return None;
         }
         let len = usize::try_from(self.file_len).ok()?;
-        let (segments, _) = chain(&read_backing(&file, len, reading)?);
+        let (segments, _) = chain(&read_backing(file, len, reading)?);
         self.has(&segments).then_some(segments)
     }
 
@@ -143,7 +144,12 @@ impl Sidecar {
     /// added at its end, where merged segments replace the frames that they were merged from. Only
     /// when what counts is the smaller part of the file it is written anew. None if that was not
     /// possible, which costs the next reader some time.
-    pub(crate) fn add(disk: &OnDisk, index: &Index, log: &LogFile) -> Option<OnDisk> {
+    pub(crate) fn add(
+        disk: &DiskRef,
+        old: &OnDisk,
+        index: &Index,
+        log: &LogFile,
+    ) -> Option<OnDisk> {
         let merged;
         let index = if index.segments.len() > MOST_SEGMENTS {
             merged = merge(index).ok()?;
@@ -154,7 +160,7 @@ impl Sidecar {
         let known = index
             .segments
             .iter()
-            .zip(&disk.counting)
+            .zip(&old.counting)
             .take_while(|(segment, hash)| segment.header_hash == **hash)
             .count();
         let new = index.segments.get(known..).unwrap_or_default();
@@ -162,18 +168,18 @@ impl Sidecar {
             .iter()
             .flat_map(|segment| segment.frame_bytes().iter().copied())
             .collect();
-        let file_len = disk.file_len + len64(frames.len());
-        let is_mostly_old = disk.frames + new.len() > MOST_FRAMES
+        let file_len = old.file_len + len64(frames.len());
+        let is_mostly_old = old.frames + new.len() > MOST_FRAMES
             || file_len > 2 * index.bytes() + ROOM
             || known == 0;
-        if new.is_empty() || is_mostly_old || disk.good != disk.file_len {
-            return write_to(&disk.path, &merge(index).ok()?, log);
+        if new.is_empty() || is_mostly_old || old.good != old.file_len {
+            return write_to(disk, &old.path, &merge(index).ok()?, log);
         }
-        append(&disk.path, disk.file_len, &frames).ok()?;
+        append(disk, &old.path, old.file_len, &frames).ok()?;
         Some(OnDisk {
-            path: disk.path.clone(),
+            path: old.path.clone(),
             counting: hashes(&index.segments),
-            frames: disk.frames + new.len(),
+            frames: old.frames + new.len(),
             good: file_len,
             file_len,
             log_end: index.log_end(),
@@ -181,16 +187,16 @@ impl Sidecar {
     }
 
     /// Writes an index to the first place where that works; none if it works nowhere.
-    pub(crate) fn write(&self, index: &Index, log: &LogFile) -> Option<OnDisk> {
+    pub(crate) fn write(&self, disk: &DiskRef, index: &Index, log: &LogFile) -> Option<OnDisk> {
         self.places
             .iter()
-            .find_map(|place| write_to(place, index, log))
+            .find_map(|place| write_to(disk, place, index, log))
     }
 }
 
-fn write_to(place: &Path, index: &Index, log: &LogFile) -> Option<OnDisk> {
+fn write_to(disk: &DiskRef, place: &Path, index: &Index, log: &LogFile) -> Option<OnDisk> {
     let (frames, counting) = frames_of(index, log)?;
-    write_whole(place, &frames).ok()?;
+    write_whole(disk, place, &frames).ok()?;
     let file_len = len64(frames.len());
     Some(OnDisk {
         path: place.to_owned(),
@@ -244,17 +250,21 @@ pub(super) fn vouched_identity(log: &LogFile) -> Identity {
 }
 
 fn load(path: &Path, log: &LogFile, reading: Reading) -> Result<std::result::Result<Loaded, Why>> {
+    // A link could lead to a file that is somebody else's to read and to write.
+    let is_link = match path.symlink_metadata() {
+        Ok(metadata) => metadata.is_symlink(),
+        Err(_) => return Ok(Err(Why::Missing)),
+    };
+    if is_link {
+        return Ok(Err(unusable("it is a link, which is not followed")));
+    }
     let Ok((file, metadata)) = open_regular(path) else {
-        return Ok(Err(if path.exists() {
-            unusable("it cannot be read")
-        } else {
-            Why::Missing
-        }));
+        return Ok(Err(unusable("it cannot be read")));
     };
     let file_len = metadata.len();
     let Some(backing) = usize::try_from(file_len)
         .ok()
-        .and_then(|len| read_backing(&file, len, reading))
+        .and_then(|len| read_backing(file, len, reading))
     else {
         return Ok(Err(unusable(
             "it is empty, cannot be read, or is larger than memory",
@@ -321,22 +331,22 @@ fn unusable(reason: &str) -> Why {
     Why::Unusable(reason.to_owned())
 }
 
-fn read_backing(file: &File, len: usize, reading: Reading) -> Option<Backing> {
+fn read_backing(file: File, len: usize, reading: Reading) -> Option<Backing> {
     if len == 0 {
         return None;
     }
     if reading == Reading::Map
-        && let Ok(map) = Map::of(file, len)
+        && let Ok(map) = Map::of(&file, len)
     {
         map.expect_random_reads();
-        return Some(Backing::Mapped(Arc::new(map)));
+        return Some(Backing::Mapped(Arc::new(Mapped { map, file })));
     }
     // A file may be said to be longer than memory has room for, and an `AlignedVec` can only end the
     // process then: the room is asked for in a way that can fail first.
     Vec::<u8>::new().try_reserve_exact(len).ok()?;
     let mut bytes = AlignedVec::with_capacity(len);
     bytes.resize(len, 0);
-    read_exact_at(file, &mut bytes, 0).ok()?;
+    read_exact_at(&file, &mut bytes, 0).ok()?;
     Some(Backing::Owned(Arc::new(bytes)))
 }
 
@@ -439,9 +449,9 @@ mod tests {
 
     #[test]
     fn a_file_that_is_said_to_be_longer_than_memory_is_no_sidecar() {
-        let file = tempfile::tempfile().unwrap();
         for reading in [Reading::Map, Reading::Read] {
-            assert!(read_backing(&file, usize::MAX, reading).is_none());
+            let file = tempfile::tempfile().unwrap();
+            assert!(read_backing(file, usize::MAX, reading).is_none());
         }
     }
 }

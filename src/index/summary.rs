@@ -95,7 +95,7 @@ impl Summary {
     pub(crate) fn count_reports(&mut self, counted: &[u64; 16]) {
         self.report_counts.resize(ReportCode::ALL.len(), 0);
         for (count, more) in self.report_counts.iter_mut().zip(counted) {
-            *count += more;
+            *count = count.saturating_add(*more);
         }
     }
 }

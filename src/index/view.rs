@@ -8,7 +8,7 @@ use super::columns::{Flags, LOOK8, LOOK16, NONE, ROW_WIDTH};
 use super::frame::IRREGULAR;
 use super::ids::{self, Class};
 use super::pages::{Column, InPage};
-use super::segment::{Damaged, Segment};
+use super::segment::{Damaged, Segment, are_whole};
 use super::summary::{Details, Summary};
 use crate::error::{Code, Error};
 use crate::format::Kind;
@@ -71,6 +71,11 @@ impl Index {
             details: Arc::default(),
             ..self.clone()
         }
+    }
+
+    /// Whether the sidecar was not cut where it is mapped.
+    pub(crate) fn is_whole(&self) -> bool {
+        are_whole(&self.segments)
     }
 
     /// What few ask for of the session as a whole.
@@ -447,10 +452,8 @@ fn seq_in(segment: &Segment, slot: Slot) -> std::result::Result<Option<u64>, Dam
     };
     let start = segment.u32(segment.at.seq_slot, run)?;
     let first = segment.u64(segment.at.seq, run)?;
-    first
-        .checked_add(u64::from(slot - start))
-        .map(Some)
-        .ok_or(Damaged)
+    // Numbers that no log has are no reason to panic.
+    Ok(Some(first.saturating_add(u64::from(slot - start))))
 }
 
 /// Where the object of a slot stands in the log.
@@ -565,7 +568,7 @@ pub(crate) fn too_many(log: &LogFile) -> Error {
     Error::new(
         Code::Unsupported,
         "the log has more than 4,294,967,294 entries and records, more than an index can number; \
-         read it without an index, or fork the part that is needed",
+         split it, and open the parts",
     )
     .at_path(log.path())
 }

@@ -2,44 +2,15 @@
 //! is cut back; a file that is not what it was is noticed before anything is written to it.
 
 use std::fs::{File, OpenOptions};
-use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use super::Identity;
 use super::file::refuse_irregular;
 use super::lock::lock;
-use super::{Identity, folder_of, private, sync_folder};
+use crate::disk::{DiskRef, Through, folder_of, sync_folder};
 use crate::error::{Code, Error, Result};
-
-/// What a log is written through. Tests put one in between that fails.
-pub(crate) trait Device: Send {
-    /// Writes at the end; may write less than all.
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize>;
-    /// Cuts to a length.
-    fn cut(&mut self, len: u64) -> io::Result<()>;
-    /// What was written is on the disk.
-    fn sync(&mut self) -> io::Result<()>;
-    /// Gives the writer's lock back.
-    fn unlock(&mut self) -> io::Result<()>;
-}
-
-impl Device for File {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        Write::write(self, bytes)
-    }
-
-    fn cut(&mut self, len: u64) -> io::Result<()> {
-        self.set_len(len)
-    }
-
-    fn sync(&mut self) -> io::Result<()> {
-        self.sync_data()
-    }
-
-    fn unlock(&mut self) -> io::Result<()> {
-        Self::unlock(self)
-    }
-}
 
 /// What the system has in memory after a failed flush may or may not reach the disk, and a second
 /// flush would not say.
@@ -51,11 +22,15 @@ const RUN: Duration = Duration::from_micros(4);
 const LOOK: Duration = Duration::from_millis(1);
 
 /// A log that is open for appending.
-pub(crate) struct Appender<D: Device = File> {
-    device: D,
+pub(crate) struct Appender {
+    disk: DiskRef,
+    file: File,
     path: PathBuf,
     identity: Identity,
     len: u64,
+    /// Whether the log's name is known to be on the disk: whoever made the file may have died before
+    /// it was.
+    is_named: bool,
     /// Where an unfinished last line starts that is to be dealt with before the first write.
     tail: Option<Tail>,
     /// The file that a torn last line was kept in.
@@ -75,9 +50,9 @@ pub(crate) enum Tail {
     Torn(u64),
 }
 
-impl Appender<File> {
+impl Appender {
     /// Opens a log for appending and takes the writer's lock.
-    pub(crate) fn open(path: &Path) -> Result<Self> {
+    pub(crate) fn open(path: &Path, disk: &DiskRef) -> Result<Self> {
         loop {
             let file = OpenOptions::new()
                 .read(true)
@@ -94,7 +69,7 @@ impl Appender<File> {
             match std::fs::metadata(path) {
                 Ok(now) if identity.is_same_file(&Identity::of(&now)) => {
                     let len = now.len();
-                    return Ok(Self::of(file, path, identity, len));
+                    return Ok(Self::of(file, path, disk, identity, len));
                 }
                 Ok(_) => {}
                 Err(error) => return Err(Error::io("look at it", path, error)),
@@ -102,33 +77,28 @@ impl Appender<File> {
         }
     }
 
-    /// Goes on with a file that is open for appending and has the writer's lock.
-    pub(crate) fn held(file: File, path: &Path) -> Result<Self> {
+    /// Goes on with a new file that is open for appending and has the writer's lock, and whose name is
+    /// on the disk.
+    pub(crate) fn held(file: File, path: &Path, disk: &DiskRef) -> Result<Self> {
         // Where the file was made without a lock, it is taken now.
         lock(&file, path)?;
         let metadata = file
             .metadata()
             .map_err(|e| Error::io("look at it", path, e))?;
         let len = metadata.len();
-        Ok(Self::of(file, path, Identity::of(&metadata), len))
+        let mut held = Self::of(file, path, disk, Identity::of(&metadata), len);
+        held.is_named = true;
+        Ok(held)
     }
-}
 
-impl<D: Device> Drop for Appender<D> {
-    fn drop(&mut self) {
-        // Closing the file is not enough: a process that is being started by another thread has it
-        // open for a moment, and with it the lock.
-        let _ = self.device.unlock();
-    }
-}
-
-impl<D: Device> Appender<D> {
-    fn of(device: D, path: &Path, identity: Identity, len: u64) -> Self {
+    fn of(file: File, path: &Path, disk: &DiskRef, identity: Identity, len: u64) -> Self {
         Self {
-            device,
+            disk: disk.clone(),
+            file,
             path: path.to_owned(),
             identity,
             len,
+            is_named: false,
             tail: None,
             torn: None,
             broken: None,
@@ -144,7 +114,7 @@ impl<D: Device> Appender<D> {
 
     /// The file that a torn last line was kept in when it was cut off.
     pub(crate) fn torn(&self) -> Option<&Path> {
-        self.torn.as_deref()
+        self.torn.as_deref().filter(|_| self.tail.is_none())
     }
 
     /// Says that the last line has no newline.
@@ -157,14 +127,17 @@ impl<D: Device> Appender<D> {
         let Some(tail) = self.tail else {
             return Ok(false);
         };
+        self.check_usable()?;
         self.look()?;
         match tail {
             Tail::Whole => self.write(b"\n")?,
             Tail::Torn(start) => {
-                let len = self.len;
-                self.torn = Some(keep_beside(&self.path, start, len)?);
-                self.device
-                    .cut(start)
+                if self.torn.is_none() {
+                    self.torn = Some(self.keep_beside(start)?);
+                }
+                // If this fails, the next attempt finds the copy made.
+                self.disk
+                    .cut(&self.file, start)
                     .map_err(|e| Error::io("cut its torn last line off", &self.path, e))?;
                 self.len = start;
             }
@@ -177,6 +150,7 @@ impl<D: Device> Appender<D> {
     /// it is on the disk when this returns. After an error the log is as it was before, or, where even
     /// that failed, takes no more writes.
     pub(crate) fn append(&mut self, line: &[u8], durable: bool) -> Result<u64> {
+        self.check_usable()?;
         let now = Instant::now();
         let is_run = self.last_append.is_some_and(|last| now - last < RUN)
             && self.last_look.is_some_and(|last| now - last < LOOK);
@@ -185,6 +159,9 @@ impl<D: Device> Appender<D> {
             self.last_look = Some(now);
         }
         self.last_append = Some(now);
+        if durable {
+            self.sync_name()?;
+        }
         let start = self.len;
         self.write(line)?;
         if durable {
@@ -196,7 +173,9 @@ impl<D: Device> Appender<D> {
     /// All that was appended is on the disk when this returns.
     pub(crate) fn sync(&mut self) -> Result<()> {
         self.check_usable()?;
-        self.device.sync().map_err(|error| {
+        self.look()?;
+        self.sync_name()?;
+        self.disk.sync_data(&self.file).map_err(|error| {
             self.broken = Some(FAILED_FLUSH);
             Error::io("flush it to the disk", &self.path, error)
         })
@@ -204,19 +183,28 @@ impl<D: Device> Appender<D> {
 
     /// Gives the writer's lock back.
     pub(crate) fn unlock(&mut self) -> Result<()> {
-        self.device
+        self.file
             .unlock()
             .map_err(|e| Error::io("unlock it", &self.path, e))
     }
 
+    /// Puts the log's name on the disk, once: lines without a name would be lost with it.
+    fn sync_name(&mut self) -> Result<()> {
+        if !self.is_named {
+            sync_folder(&self.disk, folder_of(&self.path))?;
+            self.is_named = true;
+        }
+        Ok(())
+    }
+
     fn sync_or_cut(&mut self, start: u64) -> Result<()> {
-        let Err(error) = self.device.sync() else {
+        let Err(error) = self.disk.sync_data(&self.file) else {
             return Ok(());
         };
         self.broken = Some(FAILED_FLUSH);
-        if self.device.cut(start).is_ok() {
-            self.len = start;
-        }
+        // If it cannot be cut off it may count for others, though not for this session.
+        let _ = self.disk.cut(&self.file, start);
+        self.len = start;
         Err(Error::io("flush it to the disk", &self.path, error))
     }
 
@@ -263,15 +251,14 @@ impl<D: Device> Appender<D> {
 
     /// Writes all of some bytes, or nothing.
     fn write(&mut self, bytes: &[u8]) -> Result<()> {
-        self.check_usable()?;
         let mut done = 0;
         while let Some(rest) = bytes.get(done..).filter(|rest| !rest.is_empty()) {
-            match self.device.write(rest) {
+            match self.disk.write(&self.file, rest) {
                 Ok(count) if count > 0 => done += count,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 failed => {
                     let error = failed.err().unwrap_or(io::ErrorKind::WriteZero.into());
-                    if done > 0 && self.device.cut(self.len).is_err() {
+                    if done > 0 && self.disk.cut(&self.file, self.len).is_err() {
                         self.broken = Some("a half-written line could not be cut off again");
                     }
                     return Err(Error::io("append to it", &self.path, error));
@@ -281,43 +268,53 @@ impl<D: Device> Appender<D> {
         self.len += u64::try_from(done).unwrap_or(0);
         Ok(())
     }
+
+    /// Copies the bytes of a torn last line into a file beside the log, on the disk before it returns.
+    fn keep_beside(&self, start: u64) -> Result<PathBuf> {
+        let path = &self.path;
+        let mut log = File::open(path).map_err(|e| Error::io("open it", path, e))?;
+        log.seek(SeekFrom::Start(start))
+            .map_err(|e| Error::io("read it", path, e))?;
+        let mut torn = log.take(self.len.saturating_sub(start));
+        // The same offset may have been torn before: no earlier copy is written over.
+        for attempt in 0u32.. {
+            let mut name = path.as_os_str().to_owned();
+            name.push(format!(".torn-{start}"));
+            if attempt > 0 {
+                name.push(format!("-{attempt}"));
+            }
+            let beside = PathBuf::from(name);
+            let failed = |e| Error::io("keep the log's torn last line in it", &beside, e);
+            let disk = &self.disk;
+            let file = match disk.create(&beside) {
+                Ok(file) => file,
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => continue,
+                Err(error) => return Err(failed(error)),
+            };
+            let mut copy = Through::new(disk, file);
+            let kept = io::copy(&mut torn, &mut copy)
+                .and_then(|_| disk.sync_all(copy.file()))
+                .map_err(failed)
+                .and_then(|()| sync_folder(disk, folder_of(path)));
+            if let Err(error) = kept {
+                // Half a copy is none, and the next attempt makes another one.
+                let _ = disk.remove(&beside);
+                return Err(error);
+            }
+            return Ok(beside);
+        }
+        Err(Error::new(
+            Code::Storage,
+            "expected a free name for the copy of its torn last line, found them all taken; move the copies away",
+        )
+        .at_path(path))
+    }
 }
 
-/// Copies the bytes of a torn last line into a file beside the log, on the disk before it returns.
-fn keep_beside(path: &Path, start: u64, end: u64) -> Result<PathBuf> {
-    let mut log = File::open(path).map_err(|e| Error::io("open it", path, e))?;
-    log.seek(SeekFrom::Start(start))
-        .map_err(|e| Error::io("read it", path, e))?;
-    let mut torn = log.take(end.saturating_sub(start));
-    // The same offset may have been torn before: no earlier copy is written over.
-    for attempt in 0u32.. {
-        let mut name = path.as_os_str().to_owned();
-        name.push(format!(".torn-{start}"));
-        if attempt > 0 {
-            name.push(format!("-{attempt}"));
-        }
-        let beside = PathBuf::from(name);
-        let mut options = OpenOptions::new();
-        let options = private(options.write(true).create_new(true));
-        let failed = |e| Error::io("keep the log's torn last line in it", &beside, e);
-        match options.open(&beside) {
-            Ok(mut file) => {
-                let kept = io::copy(&mut torn, &mut file).and_then(|_| file.sync_all());
-                if kept.is_err() {
-                    // Half a copy is none, and the next attempt makes another one.
-                    let _ = std::fs::remove_file(&beside);
-                }
-                kept.map_err(failed)?;
-                sync_folder(folder_of(path))?;
-                return Ok(beside);
-            }
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-            Err(error) => return Err(failed(error)),
-        }
+impl Drop for Appender {
+    fn drop(&mut self) {
+        // Closing the file is not enough: a process that is being started by another thread has it
+        // open for a moment, and with it the lock.
+        let _ = self.file.unlock();
     }
-    Err(Error::new(
-        Code::Storage,
-        "expected a free name for the copy of its torn last line, found them all taken; move the copies away",
-    )
-    .at_path(path))
 }

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::fs::{File, Metadata};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::UNIX_EPOCH;
 
@@ -111,7 +112,8 @@ pub(crate) fn read_exact_at(file: &File, buffer: &mut [u8], offset: u64) -> io::
 /// Where a log's bytes are.
 #[derive(Debug)]
 enum Bytes {
-    File(File),
+    /// Shared with the same log at later moments, so that they need no file of their own.
+    File(Arc<File>),
     /// Lines that a store without a file puts together to have them read as a log.
     Memory(Vec<u8>),
 }
@@ -132,10 +134,10 @@ impl LogFile {
     pub(crate) fn open(path: &Path, reading: Reading) -> Result<Self> {
         let (file, metadata) = open_regular(path)?;
         let len = metadata.len();
-        Ok(Self::of(path, file, &metadata, len, reading))
+        Ok(Self::of(path, Arc::new(file), &metadata, len, reading))
     }
 
-    fn of(path: &Path, file: File, metadata: &Metadata, len: u64, reading: Reading) -> Self {
+    fn of(path: &Path, file: Arc<File>, metadata: &Metadata, len: u64, reading: Reading) -> Self {
         let map = match (reading, usize::try_from(len)) {
             (Reading::Map, Ok(len)) if len > 0 => Map::of(&file, len).ok(),
             _ => None,
@@ -159,15 +161,19 @@ impl LogFile {
         let Bytes::File(file) = &self.bytes else {
             return Err(self.truncated(self.len));
         };
-        let again = file.try_clone().and_then(|file| {
-            let metadata = file.metadata()?;
-            Ok((file, metadata))
-        });
-        let (file, metadata) = again.map_err(|e| Error::io("open it again", &self.path, e))?;
+        let metadata = file
+            .metadata()
+            .map_err(|e| Error::io("look at it", &self.path, e))?;
         if metadata.len() < len {
             return Err(self.truncated(metadata.len()));
         }
-        Ok(Self::of(&self.path, file, &metadata, len, reading))
+        Ok(Self::of(
+            &self.path,
+            Arc::clone(file),
+            &metadata,
+            len,
+            reading,
+        ))
     }
 
     /// A log that is no file. The path is what errors name.
@@ -225,6 +231,12 @@ impl LogFile {
             return Ok(());
         }
         Err(self.truncated(now))
+    }
+
+    /// Whether the path still leads to this file.
+    pub(crate) fn is_in_place(&self) -> bool {
+        let now = std::fs::metadata(&self.path);
+        now.is_ok_and(|now| self.identity.is_same_file(&Identity::of(&now)))
     }
 
     fn truncated(&self, now: u64) -> Error {

@@ -76,7 +76,7 @@ pub(crate) fn judge(
         .map_or(0, |last| last + 1);
     // What a torn last line ends in is a part of it, however whole.
     if terminated
-        && let Some(start) = suffix(line.get(..visible).unwrap_or_default())
+        && let Some(start) = last_object(line.get(..visible).unwrap_or_default())
         && let Ok(document) = Grammar::parse(line.get(start..visible).unwrap_or_default())
         && keeps(&document)
     {
@@ -177,7 +177,7 @@ fn passed_over(nuls: usize) -> Finding {
 
 /// The start of the only object that can end where the line ends: the bracket that matches the
 /// last one, strings respected. Any other start would leave brackets open or close them too early.
-fn suffix(line: &[u8]) -> Option<usize> {
+pub(crate) fn last_object(line: &[u8]) -> Option<usize> {
     let end = trim(line).end;
     if line.get(end.checked_sub(1)?) != Some(&b'}') {
         return None;
@@ -216,7 +216,7 @@ fn suffix(line: &[u8]) -> Option<usize> {
 
 #[cfg(test)]
 mod tests {
-    use super::{judge, suffix};
+    use super::{judge, last_object};
     use crate::json::{Document, Json};
     use crate::model::ReportCode;
 
@@ -278,12 +278,12 @@ mod tests {
 
     #[test]
     fn the_only_candidate_behind_a_torn_object_is_found_in_one_walk() {
-        assert_eq!(suffix(br#"{"a":"{"b":"}\"{"}"#), Some(6));
-        assert_eq!(suffix(br#"x":1,"data":{"id":"q"}}"#), None);
-        assert_eq!(suffix(br"]}"), None);
+        assert_eq!(last_object(br#"{"a":"{"b":"}\"{"}"#), Some(6));
+        assert_eq!(last_object(br#"x":1,"data":{"id":"q"}}"#), None);
+        assert_eq!(last_object(br"]}"), None);
         let mut long = br#"{"a":""#.to_vec();
         long.extend(std::iter::repeat_n(b'\\', 1_000_000));
         long.extend(br#""}"#);
-        assert_eq!(suffix(&long), Some(0));
+        assert_eq!(last_object(&long), Some(0));
     }
 }

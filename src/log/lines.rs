@@ -9,6 +9,8 @@ use crate::json::PADDING;
 
 /// How much is read at a time: small enough to stay in the second-level cache.
 const PIECE: usize = 1 << 18;
+/// The same where a few lines are wanted.
+const FEW: usize = 1 << 12;
 
 /// A stretch of whole lines, or what follows the last newline.
 #[derive(Clone, Copy, Debug)]
@@ -31,6 +33,8 @@ pub(crate) struct Pieces<'f> {
     rest: Vec<u8>,
     hash: Box<Xxh3>,
     hashed: u64,
+    /// How much is read at a time.
+    step: usize,
 }
 
 impl<'f> Pieces<'f> {
@@ -43,6 +47,7 @@ impl<'f> Pieces<'f> {
             rest: Vec::new(),
             hash: Box::new(Xxh3::new()),
             hashed: start,
+            step: PIECE,
         }
     }
 
@@ -54,8 +59,9 @@ impl<'f> Pieces<'f> {
             *buffer = Vec::new();
         }
         let mut filled = self.rest.len();
-        if buffer.len() < filled + PIECE + PADDING {
-            self.log.make_room(buffer, filled + PIECE + PADDING)?;
+        let least = filled + self.step + PADDING;
+        if buffer.len() < least {
+            self.log.make_room(buffer, least)?;
         }
         if let Some(start) = buffer.get_mut(..filled) {
             start.copy_from_slice(&self.rest);
@@ -135,6 +141,18 @@ impl<'f> Lines<'f> {
             piece: None,
             next: 0,
         }
+    }
+
+    /// The same for a few lines only: not more is read than it takes.
+    pub(crate) fn few(log: &'f LogFile, start: u64) -> Self {
+        let mut lines = Self::from(log, start);
+        lines.pieces.step = FEW;
+        lines
+    }
+
+    /// The hash of all whole lines that were read from the log, from where reading started.
+    pub(crate) fn hash(&self) -> u64 {
+        self.pieces.covered().0
     }
 
     /// The next line.

@@ -7,14 +7,12 @@ mod judge;
 mod lines;
 mod lock;
 mod map;
-mod private;
 
 pub(crate) use append::{Appender, Tail};
 
 pub(crate) use file::{Identity, LogFile, open_regular, read_exact_at};
-pub(crate) use judge::{Finding, judge};
+pub(crate) use judge::{Finding, judge, last_object};
 pub(crate) use lines::{Line, Lines, Piece, Pieces};
 pub(crate) use map::Map;
-pub(crate) use private::{folder_of, make_folder, private, sync_folder};
 
 pub use file::Reading;

@@ -97,7 +97,9 @@ impl Follow<'_> {
             return Err(Error::new(Code::Storage, message).at_path(path));
         }
         let (start, bytes) = &self.anchor;
-        if log.read(*start, bytes.len())?.as_deref() != Some(bytes) {
+        let mut now = vec![0; bytes.len()];
+        log.fill(&mut now, *start)?;
+        if now != *bytes {
             let message =
                 "the log was written over where it had been read already; open the session again";
             return Err(Error::new(Code::InvalidEntry, message).at_path(path));
@@ -128,8 +130,10 @@ impl Follow<'_> {
         let start = end.saturating_sub(ANCHOR);
         let len = usize::try_from(end - start).unwrap_or(0);
         let state = self.lines.state();
-        let bytes = state.log.read(start, len)?.unwrap_or_default();
-        self.anchor = (start, bytes.into_owned());
+        // Not by the mapping, which another program may have cut since it was last looked at.
+        let mut bytes = vec![0; len];
+        state.log.fill(&mut bytes, start)?;
+        self.anchor = (start, bytes);
         Ok(())
     }
 }

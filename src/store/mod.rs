@@ -4,6 +4,8 @@
 mod convert;
 mod cwd;
 mod entry;
+#[cfg(test)]
+mod faults;
 mod find;
 mod follow;
 mod fork;
@@ -11,6 +13,7 @@ mod mutations;
 mod options;
 mod output;
 mod publish;
+mod repair;
 mod repository;
 mod rows;
 mod rules;
@@ -28,6 +31,7 @@ pub use follow::Follow;
 pub use fork::Forked;
 pub use mutations::{Mutation, Mutations};
 pub use options::{Durability, IndexMode, OpenOptions};
+pub use repair::{Fix, FixKind, Orphans, Repaired, repair};
 pub use repository::{Listing, Repository, SessionInfo};
 pub use rows::MemoryRepository;
 #[cfg(feature = "sqlite")]

@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 use super::OpenOptions;
 use super::publish::publish_held;
 use super::state::State;
-use crate::error::{Error, Result};
+use crate::disk::DiskRef;
+use crate::error::{Code, Error, Result};
 use crate::format::{Mutation, Role, interpret};
 use crate::json::{Document, Grammar};
 use crate::log::{Appender, LogFile};
@@ -21,6 +22,9 @@ pub(super) enum Output {
         format: Format,
         bytes: Vec<u8>,
         claim: Claim,
+        disk: DiskRef,
+        /// Its file came to be though its flush failed, and is not this session's to go on with.
+        stranded: bool,
     },
 }
 
@@ -55,28 +59,46 @@ impl Output {
     /// Appends a line, and returns where it starts and whether the file appeared with it.
     pub(super) fn append(&mut self, line: &[u8], durable: bool) -> Result<(u64, bool)> {
         let start = self.len();
-        let (path, format, bytes, claim) = match self {
+        let (path, format, bytes, claim, disk, stranded) = match self {
             Self::File(log) => return Ok((log.append(line, durable)?, false)),
             Self::Pending {
                 path,
                 format,
                 bytes,
                 claim,
-            } => (path, *format, bytes, claim),
+                disk,
+                stranded,
+            } => (path, *format, bytes, claim, disk, stranded),
         };
+        if *stranded {
+            return Err(Error::new(
+                Code::Storage,
+                "the session takes no more writes, because its new file could not be taken back when an earlier flush failed; open it again",
+            )
+            .at_path(path));
+        }
         if !starts_conversation(line, format) {
             bytes.extend_from_slice(line);
             return Ok((start, false));
         }
-        let ((), file) = publish_held(
+        let published = publish_held::<_, _, Error>(
+            disk,
             path,
             |out| {
                 out.put(bytes)?;
                 out.put(line)
             },
             claim,
-        )?;
-        let log = Appender::held(file, path)?;
+        );
+        let file = match published {
+            Ok(((), file)) => file,
+            Err(error) => {
+                let is_others = error.code() == Code::AlreadyExists;
+                *stranded = !is_others && path.symlink_metadata().is_ok();
+                return Err(error);
+            }
+        };
+        let log = Appender::held(file, path, disk)?;
         *self = Self::File(log);
         Ok((start, true))
     }

@@ -7,8 +7,9 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use crate::disk::{DiskRef, Through, folder_of, sync_folder};
 use crate::error::{Code, Error, Result};
-use crate::log::{folder_of, private, sync_folder};
+use crate::log::Identity;
 
 /// How much is collected before it goes to the system.
 const BUFFER: usize = 1 << 20;
@@ -20,7 +21,7 @@ const OLD: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// What the content of a new file is written to.
 pub(super) struct Out {
-    writer: BufWriter<File>,
+    writer: BufWriter<Through>,
     bytes: u64,
     target: PathBuf,
 }
@@ -46,11 +47,12 @@ impl Out {
 /// A process that is killed on the way leaves nothing under the name, at most a draft that the next
 /// one in the same folder sweeps away. An existing file is `already_exists`.
 pub(super) fn publish<T, G, E: From<Error>>(
+    disk: &DiskRef,
     target: &Path,
     write: impl FnOnce(&mut Out) -> Result<T, E>,
     claim: impl FnOnce() -> Result<G>,
 ) -> Result<T, E> {
-    let (written, file) = publish_held(target, write, claim)?;
+    let (written, file) = publish_held(disk, target, write, claim)?;
     give_back(&file);
     Ok(written)
 }
@@ -65,6 +67,7 @@ pub(super) fn give_back(file: &File) {
 /// As [`publish`], and the new file comes back with its writer's lock, open for appending: nobody
 /// else has written it.
 pub(super) fn publish_held<T, G, E: From<Error>>(
+    disk: &DiskRef,
     target: &Path,
     write: impl FnOnce(&mut Out) -> Result<T, E>,
     claim: impl FnOnce() -> Result<G>,
@@ -73,11 +76,11 @@ pub(super) fn publish_held<T, G, E: From<Error>>(
     if target.symlink_metadata().is_ok() {
         return Err(exists(target).into());
     }
-    sweep(folder);
-    let (draft, file) = Draft::new(folder)?;
+    sweep(disk, folder);
+    let (draft, file) = Draft::new(disk, folder)?;
     let failed = |e: io::Error| Error::io("write it", target, e);
     let mut out = Out {
-        writer: BufWriter::with_capacity(BUFFER, file),
+        writer: BufWriter::with_capacity(BUFFER, Through::new(disk, file)),
         bytes: 0,
         target: target.to_owned(),
     };
@@ -86,32 +89,37 @@ pub(super) fn publish_held<T, G, E: From<Error>>(
         .writer
         .into_inner()
         .map_err(|e| failed(e.into_error()))
-        .map_err(E::from)?;
-    file.sync_all().map_err(failed).map_err(E::from)?;
+        .map_err(E::from)?
+        .into_file();
+    disk.sync_all(&file).map_err(failed).map_err(E::from)?;
     let held = claim()?;
-    give_name(&draft.path, target)?;
+    give_name(disk, &draft.path, target)?;
     // The draft's own name goes before the folder is made safe, so that both are one step on disk.
     drop(draft);
-    sync_folder(folder)?;
+    if let Err(error) = sync_folder(disk, folder) {
+        take_back(disk, &file, target);
+        return Err(error.into());
+    }
     drop(held);
     Ok((written, file))
 }
 
 /// A file that has no name of its own yet; its provisional one goes when this does.
-struct Draft {
+struct Draft<'d> {
+    disk: &'d DiskRef,
     path: PathBuf,
 }
 
-impl Drop for Draft {
+impl Drop for Draft<'_> {
     fn drop(&mut self) {
         // If it stays, it is swept by the next one.
-        let _ = fs::remove_file(&self.path);
+        let _ = self.disk.remove(&self.path);
     }
 }
 
-impl Draft {
+impl<'d> Draft<'d> {
     /// An empty file for the user alone, locked as long as it is open: so a sweep leaves it.
-    fn new(folder: &Path) -> Result<(Self, File)> {
+    fn new(disk: &'d DiskRef, folder: &Path) -> Result<(Self, File)> {
         static COUNT: AtomicU64 = AtomicU64::new(0);
         loop {
             let name = format!(
@@ -121,8 +129,7 @@ impl Draft {
                 crate::format::hex_id(),
             );
             let path = folder.join(name);
-            let mut options = File::options();
-            let file = match private(options.read(true).append(true).create_new(true)).open(&path) {
+            let file = match disk.create(&path) {
                 Ok(file) => file,
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => continue,
                 Err(error) => return Err(Error::io("write a file in it", folder, error)),
@@ -131,22 +138,33 @@ impl Draft {
             let _ = file.lock();
             // A sweep may have come between the two.
             if path.symlink_metadata().is_ok() {
-                return Ok((Self { path }, file));
+                return Ok((Self { disk, path }, file));
             }
         }
     }
 }
 
 /// Gives a whole file its name, unless there is a file of that name.
-fn give_name(draft: &Path, target: &Path) -> Result<()> {
+fn give_name(disk: &DiskRef, draft: &Path, target: &Path) -> Result<()> {
     let failed = |e| Error::io("put a file there", target, e);
-    match fs::hard_link(draft, target) {
+    match disk.link(draft, target) {
         Ok(()) => Ok(()),
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(exists(target)),
         // No second names on this file system: between the look and the rename another program
         // could still make the file. Who holds a claim on the folder is safe from its own kind.
         Err(_) if target.symlink_metadata().is_ok() => Err(exists(target)),
-        Err(_) => fs::rename(draft, target).map_err(failed),
+        Err(_) => disk.rename(draft, target).map_err(failed),
+    }
+}
+
+/// Removes a new file whose name may not last: the caller is told that there is none.
+fn take_back(disk: &DiskRef, file: &File, target: &Path) {
+    let is_same = |now| {
+        file.metadata()
+            .is_ok_and(|made| Identity::of(&made).is_same_file(&Identity::of(&now)))
+    };
+    if target.symlink_metadata().is_ok_and(is_same) {
+        let _ = disk.remove(target);
     }
 }
 
@@ -159,7 +177,7 @@ pub(super) fn exists(target: &Path) -> Error {
 }
 
 /// Removes drafts that nobody writes any more. What cannot be removed stays for the next one.
-fn sweep(folder: &Path) {
+fn sweep(disk: &DiskRef, folder: &Path) {
     let Ok(items) = fs::read_dir(folder) else {
         return;
     };
@@ -175,7 +193,7 @@ fn sweep(folder: &Path) {
         if let Ok(file) = File::options().write(true).open(&path)
             && is_left(&file)
         {
-            let _ = fs::remove_file(&path);
+            let _ = disk.remove(&path);
         }
     }
 }
@@ -199,6 +217,7 @@ mod tests {
     use std::fs;
 
     use super::{AFTER, BEFORE, publish};
+    use crate::disk::DiskRef;
     use crate::error::{Code, Error};
 
     fn names(folder: &std::path::Path) -> Vec<String> {
@@ -214,8 +233,9 @@ mod tests {
     fn a_file_appears_whole_and_never_over_another() {
         let folder = tempfile::tempdir().unwrap();
         let target = folder.path().join("a");
-        let write =
-            |text: &'static [u8]| publish::<_, _, Error>(&target, |out| out.put(text), || Ok(()));
+        let write = |text: &'static [u8]| {
+            publish::<_, _, Error>(&DiskRef::default(), &target, |out| out.put(text), || Ok(()))
+        };
         write(b"one").unwrap();
         let error = write(b"two").unwrap_err();
         assert_eq!(error.code(), Code::AlreadyExists);
@@ -234,12 +254,19 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let target = folder.path().join("a");
         let failed = || Error::new(Code::Storage, "no");
-        let write = publish::<(), (), Error>(&target, |_| Err(failed()), || Ok(()));
+        let write =
+            publish::<(), (), Error>(&DiskRef::default(), &target, |_| Err(failed()), || Ok(()));
         assert!(write.is_err());
-        let claim = publish::<_, (), Error>(&target, |out| out.put(b"x"), || Err(failed()));
+        let claim = publish::<_, (), Error>(
+            &DiskRef::default(),
+            &target,
+            |out| out.put(b"x"),
+            || Err(failed()),
+        );
         assert!(claim.is_err());
         // A file that comes while the draft is written is not written over either.
         let late = publish::<_, _, Error>(
+            &DiskRef::default(),
             &target,
             |out| out.put(b"x"),
             || {
@@ -258,10 +285,16 @@ mod tests {
         let left = folder.path().join(format!("{BEFORE}1-1-00000000{AFTER}"));
         fs::write(&left, b"half").unwrap();
         publish::<_, _, Error>(
+            &DiskRef::default(),
             &folder.path().join("a"),
             |out| {
                 assert!(!left.exists());
-                publish::<_, _, Error>(&folder.path().join("b"), |out| out.put(b"b"), || Ok(()))?;
+                publish::<_, _, Error>(
+                    &DiskRef::default(),
+                    &folder.path().join("b"),
+                    |out| out.put(b"b"),
+                    || Ok(()),
+                )?;
                 out.put(b"a")
             },
             || Ok(()),

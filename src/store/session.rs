@@ -16,6 +16,8 @@ use crate::contract::LaneView;
 use crate::error::{Code, Error, Result};
 use crate::index::{Answer, Class, Details, Trouble};
 use crate::log::Appender;
+#[cfg(feature = "fuzzing")]
+use crate::log::LogFile;
 use crate::model::{At, Format, Overview, Snapshot};
 use crate::snapshot::{self, Source};
 
@@ -117,13 +119,15 @@ impl Session {
 
     pub(super) fn open_with(path: &Path, options: OpenOptions) -> Result<Self> {
         // Locked first, so that nobody writes behind the state that is read.
-        let lock = options.write.then(|| Appender::open(path)).transpose()?;
+        let lock = options.write.then(|| Appender::open(path, &options.disk));
+        let lock = lock.transpose()?;
         Self::open_locked(path, options, lock)
     }
 
     /// Opens a session for writing whose file was just made and is still held.
     pub(super) fn open_held(path: &Path, options: OpenOptions, file: File) -> Result<Self> {
-        Self::open_locked(path, options.write(true), Some(Appender::held(file, path)?))
+        let lock = Appender::held(file, path, &options.disk)?;
+        Self::open_locked(path, options.write(true), Some(lock))
     }
 
     fn open_locked(path: &Path, options: OpenOptions, lock: Option<Appender>) -> Result<Self> {
@@ -131,6 +135,15 @@ impl Session {
         let writer = lock.map(|lock| Writer::start(lock, &state, options.durability));
         let writer = writer.transpose()?;
         Ok(Self::of(path, options, state, writer))
+    }
+
+    /// Opens a log that is no file.
+    #[cfg(feature = "fuzzing")]
+    pub(crate) fn in_memory(log: Vec<u8>, options: OpenOptions) -> Result<Self> {
+        let path = Path::new("a log in memory");
+        let log = LogFile::in_memory(path, log);
+        let state = State::built(log, &options, "the log is no file")?.check(&options, path)?;
+        Ok(Self::of(path, options, state, None))
     }
 
     fn of(path: &Path, options: OpenOptions, state: State, writer: Option<Writer>) -> Self {
@@ -372,14 +385,27 @@ impl Inner {
     pub(super) fn ask<T>(&self, ask: impl Fn(Source<'_>) -> Answer<T>) -> Result<T> {
         let state = self.state();
         state.log.check_not_truncated()?;
-        match ask(state.source()) {
+        let answered = if state.index.is_whole() {
+            ask(state.source())
+        } else {
+            Err(Trouble::Index)
+        };
+        match answered {
             Ok(answer) => return Ok(answer),
             Err(Trouble::Log(error)) => return Err(error.at_path(&self.path)),
             Err(Trouble::Index) => {}
         }
         let reason = "the index did not match the log where it was used";
         let turn = self.renewing.lock();
-        let state = Arc::new(State::rebuild(&self.path, &self.options, reason)?);
+        let mut rebuilt = State::rebuild(&self.path, &self.options, reason)?;
+        if self.writer.is_some()
+            && !rebuilt.index.format.has_lanes()
+            && rebuilt.log.len() == state.log.len()
+        {
+            // Nobody else writes, and no line says that the session was moved.
+            rebuilt = rebuilt.standing_on(state.index.summary.last_entry.as_deref());
+        }
+        let state = Arc::new(rebuilt);
         *self.state.write() = Arc::clone(&state);
         drop(turn);
         ask(state.source()).map_err(|trouble| match trouble {

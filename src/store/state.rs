@@ -11,7 +11,7 @@ use crate::index::{
     is_suspicious, merge, same_bytes,
 };
 use crate::log::{LogFile, Reading};
-use crate::model::{Format, ReportCode};
+use crate::model::ReportCode;
 use crate::snapshot::Source;
 
 /// Logs of less than this are read whole and get a sidecar only when asked.
@@ -41,6 +41,7 @@ pub(super) fn how<'p>(
 ) -> How<'p> {
     How {
         salvage: options.salvage,
+        strict: options.strict,
         progress,
         own: false,
     }
@@ -64,7 +65,10 @@ impl State {
     pub(super) fn grown(&self, len: u64, options: &OpenOptions) -> Result<Self> {
         let log = self.log.grown(len, options.reading)?;
         let whole = self.index.segments.get(..self.whole).unwrap_or_default();
-        let known = whole.last().and_then(|last| last.summary().ok());
+        let known = whole
+            .last()
+            .filter(|_| self.index.is_whole())
+            .and_then(|last| last.summary().ok());
         if let Some(summary) = known {
             let index = Index::new(self.index.format, whole.to_vec(), summary);
             let how = How {
@@ -124,8 +128,11 @@ impl State {
     /// The same state with its index in a sidecar, if it is to have one and that is possible.
     pub(super) fn written(&self, path: &Path, options: &OpenOptions) -> Option<Self> {
         let always = options.index == IndexMode::Always;
+        // A log that is gone gets no sidecar where it was.
         if options.index == IndexMode::Memory
             || self.whole == 0
+            || !self.index.is_whole()
+            || !self.log.is_in_place()
             || (self.disk.is_none() && self.log.len() < SMALL_LOG && !always)
         {
             return None;
@@ -136,11 +143,11 @@ impl State {
         let added = self
             .disk
             .as_ref()
-            .and_then(|disk| Sidecar::add(disk, &index, &self.log));
+            .and_then(|old| Sidecar::add(&options.disk, old, &index, &self.log));
         let disk = match added {
             Some(disk) => disk,
             // Somebody else wrote it meanwhile, or it is the first one.
-            None => sidecar.write(&index, &self.log)?,
+            None => sidecar.write(&options.disk, &index, &self.log)?,
         };
         // From now on the index is what stands in the file: where that is mapped, the memory it was
         // made in is given back, and where it was written anew its frames are others.
@@ -175,6 +182,12 @@ impl State {
         state.check(options, path)
     }
 
+    /// The state of a log up to a length that it has: what may stand behind that was not acknowledged.
+    pub(super) fn open_to(path: &Path, options: &OpenOptions, len: u64) -> Result<Self> {
+        let log = LogFile::open(path, options.reading)?.grown(len, options.reading)?;
+        Self::load(log, path, options, how(options, None), None)?.check(options, path)
+    }
+
     fn load(
         log: LogFile,
         path: &Path,
@@ -202,8 +215,12 @@ impl State {
         }
         let sidecar = Sidecar::of(path, options.index_dir.as_deref());
         let why = match sidecar.load(&log, options.reading)? {
-            // Who wants to know of every damaged line needs the list of them.
-            Ok(loaded) if options.strict && loaded.index.details().is_err() => {
+            // Who wants to know of every damaged line needs the list of them, and who writes has to
+            // know which operations are open.
+            Ok(loaded)
+                if (options.strict || (options.write && loaded.index.format.has_lanes()))
+                    && loaded.index.details().is_err() =>
+            {
                 Why::Unusable("it is damaged".to_owned())
             }
             Ok(loaded) => match extend(&log, &loaded.index, how) {
@@ -244,7 +261,8 @@ impl State {
         let Some(last) = segments.last() else {
             return Ok(None);
         };
-        if log.len() < old.log.len() || !last.anchors_match(log)? {
+        let is_cut = !old.index.is_whole() || log.len() < old.log.len();
+        if is_cut || !last.anchors_match(log)? {
             return Ok(None);
         }
         let Ok(summary) = last.summary() else {
@@ -328,7 +346,7 @@ impl State {
     ) -> Self {
         let written = built
             .whole_index()
-            .and_then(|index| sidecar.write(&index, &log));
+            .and_then(|index| sidecar.write(&options.disk, &index, &log));
         let mut status = IndexStatus {
             state: if written.is_some() {
                 IndexState::Rebuilt
@@ -379,7 +397,7 @@ impl State {
         if (has_new && (asked || is_much)) || (loaded.vouched && !has_new) {
             let added = built
                 .whole_index()
-                .and_then(|index| Sidecar::add(&loaded.disk, &index, &log));
+                .and_then(|index| Sidecar::add(&options.disk, &loaded.disk, &index, &log));
             path = path.filter(|_| added.is_some() || !has_new);
             disk = added.or(disk);
         } else if has_new {
@@ -406,49 +424,51 @@ impl State {
     }
 
     /// Refuses a damaged log if strict reading was asked for.
-    fn check(self, options: &OpenOptions, path: &Path) -> Result<Self> {
-        if !options.strict {
-            return Ok(self);
+    pub(super) fn check(self, options: &OpenOptions, path: &Path) -> Result<Self> {
+        if options.strict {
+            refuse_damage(&self.index, path)?;
         }
-        let summary = &self.index.summary;
-        let orphans_are_roots = matches!(
-            self.index.format,
-            Format::PiV1 | Format::PiV2 | Format::PiV3
-        );
-        let allowed = |code| orphans_are_roots && code == ReportCode::MissingParent;
-        let refused = summary.report_count()
-            - if orphans_are_roots {
-                summary.count_of(ReportCode::MissingParent)
-            } else {
-                0
-            };
-        if refused == 0 {
-            return Ok(self);
-        }
-        let details = self.index.details().unwrap_or_default();
-        let first = details
-            .reports()
-            .into_iter()
-            .find(|report| !allowed(report.code));
-        Err(match first {
-            Some(report) => {
-                let code = report.code;
-                Error::new(
-                    Code::InvalidEntry,
-                    format!(
-                        "{code}: {}; tolerant reading goes on behind it",
-                        report.detail
-                    ),
-                )
-                .at_line(report.line, report.offset)
-            }
-            None => Error::new(
-                Code::InvalidEntry,
-                format!("{refused} lines are damaged; `verify` lists them"),
-            ),
-        }
-        .at_path(path))
+        Ok(self)
     }
+}
+
+/// What strict reading says of a damaged log.
+pub(super) fn refuse_damage(index: &Index, path: &Path) -> Result<()> {
+    let orphans_are_roots = index.format.orphans_are_roots();
+    let allowed = |code| orphans_are_roots && code == ReportCode::MissingParent;
+    let summary = &index.summary;
+    let refused = summary.report_count()
+        - if orphans_are_roots {
+            summary.count_of(ReportCode::MissingParent)
+        } else {
+            0
+        };
+    if refused == 0 {
+        return Ok(());
+    }
+    let details = index.details().unwrap_or_default();
+    let first = details
+        .reports()
+        .into_iter()
+        .find(|report| !allowed(report.code));
+    Err(match first {
+        Some(report) => {
+            let code = report.code;
+            Error::new(
+                Code::InvalidEntry,
+                format!(
+                    "{code}: {}; tolerant reading goes on behind it",
+                    report.detail
+                ),
+            )
+            .at_line(report.line, report.offset)
+        }
+        None => Error::new(
+            Code::InvalidEntry,
+            format!("{refused} lines are damaged; `verify` lists them"),
+        ),
+    }
+    .at_path(path))
 }
 
 fn grown(lines: u64) -> String {

@@ -1,16 +1,17 @@
-//! Reads everything and compares: the log with its format's rules, the sidecar with the log.
+//! Reads everything and compares: the log with its format's rules, the sidecar with the log. Writes
+//! nothing. Beside the index that it builds it needs a byte an entry and what two summaries take.
 
 use std::path::Path;
 
 use serde::Serialize;
 
 use super::entry::counts;
-use super::state::with_progress;
+use super::state::{how, refuse_damage, with_progress};
 use super::{IndexMode, OpenOptions};
 use crate::error::Result;
 use crate::index::{
-    Answer, Class, Flags, Index, ROW_WIDTH, Sidecar, Slot, Trouble, Why, build, class_of,
-    same_bytes,
+    Answer, Built, Class, Flags, Index, ROW_WIDTH, Sidecar, Slot, Summary, Trouble, Why, build,
+    class_of, extend, same_bytes,
 };
 use crate::log::LogFile;
 use crate::model::Report;
@@ -23,14 +24,14 @@ const MOST_PROBLEMS: usize = 100;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Problem {
-    /// Where it lies: `index` or `path`.
+    /// Where it lies: `index`, `path`, or `rule` for a rule of the format that no line breaks alone.
     pub place: &'static str,
     /// What it is, in a sentence.
     pub detail: String,
 }
 
 /// What a full reading found.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Verification {
     /// Lines read.
@@ -71,6 +72,9 @@ impl Verification {
 pub(super) fn run(path: &Path, options: &OpenOptions) -> Result<Verification> {
     let log = LogFile::open(path, options.reading)?;
     let built = with_progress(options, log.len(), |how| build(&log, how))?;
+    if options.strict {
+        refuse_damage(&built.index, path)?;
+    }
     let summary = &built.index.summary;
     let mut found = Verification {
         lines: summary.lines,
@@ -88,6 +92,7 @@ pub(super) fn run(path: &Path, options: &OpenOptions) -> Result<Verification> {
         log: &log,
     };
     settle(check_paths(source, &mut found), "path", &mut found)?;
+    settle(check_operations(source, &mut found), "rule", &mut found)?;
     if options.index == IndexMode::Memory {
         return Ok(found);
     }
@@ -109,11 +114,10 @@ pub(super) fn run(path: &Path, options: &OpenOptions) -> Result<Verification> {
                     "the log's bytes are not those that were indexed".to_owned(),
                 );
             }
-            settle(
-                check_index(source, &loaded.index, &mut found),
-                "index",
-                &mut found,
-            )?;
+            let slots = check_index(source, &loaded.index, &mut found);
+            settle(slots, "index", &mut found)?;
+            let session = check_session(&built, &loaded.index, &log, options, &mut found);
+            settle(session, "index", &mut found)?;
         }
     }
     Ok(found)
@@ -176,6 +180,61 @@ fn is_node(source: Source<'_>, slot: Slot) -> Answer<bool> {
     Ok(class_of(source.index.kind(slot)?) == Class::Entry && counts(source, slot)?)
 }
 
+/// A lane has one open operation at the most; a harness takes more for corruption and stops.
+fn check_operations(source: Source<'_>, found: &mut Verification) -> Answer<()> {
+    for (lane, open) in &source.index.details()?.open {
+        if open.len() > 1 {
+            found.add(
+                "rule",
+                format!(
+                    "the lane `{lane}` has {} open operations, expected one at the most: {}",
+                    open.len(),
+                    open.join(", ")
+                ),
+            );
+        }
+    }
+    Ok(())
+}
+
+/// Compares what a sidecar says of the session as a whole, brought up to the log's end.
+fn check_session(
+    built: &Built,
+    loaded: &Index,
+    log: &LogFile,
+    options: &OpenOptions,
+    found: &mut Verification,
+) -> Answer<()> {
+    // None: what came since changes what was known, and whoever opens the log builds it again.
+    let Some(now) = extend(log, loaded, how(options, None))? else {
+        return Ok(());
+    };
+    let same = |name: &str, is_same: bool, found: &mut Verification| {
+        if !is_same {
+            let detail = format!("the sidecar's {name} are not what the lines of the log come to");
+            found.add("index", detail);
+        }
+    };
+    let (one, other) = (&now.index.summary, &built.index.summary);
+    same("facts, lanes and totals", is_same(one, other), found);
+    let (one, other) = (now.index.details()?, built.index.details()?);
+    same(
+        "labels, open operations, counts and reports",
+        one == other,
+        found,
+    );
+    Ok(())
+}
+
+/// Whether two summaries say the same. Costs may have been added up in another order.
+fn is_same(one: &Summary, other: &Summary) -> bool {
+    let room = 1e-9 * one.cost_total.abs().max(other.cost_total.abs());
+    let close = (one.cost_total - other.cost_total).abs() <= room;
+    let mut one = one.clone();
+    one.cost_total = other.cost_total;
+    close && one == *other
+}
+
 /// Compares a sidecar, entry by entry, with what the log says now.
 fn check_index(source: Source<'_>, loaded: &Index, found: &mut Verification) -> Answer<()> {
     let built = source.index;
@@ -218,5 +277,68 @@ fn state(index: &Index, slot: Slot) -> Answer<Option<[u32; ROW_WIDTH]>> {
     match index.row_number(slot)? {
         crate::index::NONE => Ok(None),
         number => Ok(Some(index.row(number)?)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+    use std::sync::Arc;
+
+    use super::{Verification, check_operations, check_session};
+    use crate::OpenOptions;
+    use crate::index::{Index, build};
+    use crate::log::LogFile;
+    use crate::snapshot::Source;
+    use crate::store::state::how;
+
+    const LOG: &str = concat!(
+        r#"{"kind":"header","version":4,"id":"s","createdAt":1,"cwd":"/"}"#,
+        "\n",
+        r#"{"kind":"record","type":"operation_started","id":"a","lane":"main","seq":1,"timestamp":1}"#,
+        "\n",
+        r#"{"kind":"record","type":"operation_started","id":"b","lane":"main","seq":2,"timestamp":2}"#,
+        "\n",
+        r#"{"kind":"fact","seq":3,"fact":"name","name":"n"}"#,
+        "\n",
+    );
+
+    /// What is found of a log when its sidecar says what `change` makes of the truth.
+    fn problems(change: impl Fn(&mut Index)) -> Vec<String> {
+        let options = OpenOptions::new();
+        let log = LogFile::in_memory(Path::new("log"), LOG.into());
+        let built = build(&log, how(&options, None)).unwrap();
+        let mut loaded = built.index.clone();
+        change(&mut loaded);
+        let mut found = Verification::default();
+        check_session(&built, &loaded, &log, &options, &mut found).unwrap();
+        found.problems.into_iter().map(|it| it.detail).collect()
+    }
+
+    #[test]
+    fn a_sidecar_that_says_another_name_or_other_totals_is_found_out() {
+        assert!(problems(|_| ()).is_empty());
+        let changed = problems(|index| Arc::make_mut(&mut index.summary).name = None);
+        assert!(
+            changed[0].contains("facts, lanes and totals"),
+            "{changed:?}"
+        );
+        let dearer = |index: &mut Index| Arc::make_mut(&mut index.summary).cost_total += 1.0;
+        assert_eq!(problems(dearer), changed);
+    }
+
+    #[test]
+    fn two_open_operations_of_a_lane_break_a_rule() {
+        let options = OpenOptions::new();
+        let log = LogFile::in_memory(Path::new("log"), LOG.into());
+        let built = build(&log, how(&options, None)).unwrap();
+        let source = Source {
+            index: &built.index,
+            log: &log,
+        };
+        let mut found = Verification::default();
+        check_operations(source, &mut found).unwrap();
+        assert_eq!((found.problem_count, found.problems[0].place), (1, "rule"));
+        assert!(found.problems[0].detail.contains("a, b"), "{found:?}");
     }
 }

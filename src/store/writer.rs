@@ -134,6 +134,8 @@ impl Writer {
             format: Format::PiV3,
             bytes: header.to_vec(),
             claim,
+            disk: options.disk.clone(),
+            stranded: false,
         };
         let state = output
             .pending_state(options)
@@ -225,6 +227,18 @@ fn head_of(state: &State) -> Result<Head> {
     })
 }
 
+/// A state that was read anew, standing where the session does. In formats without lanes no line
+/// says that the session was moved.
+fn standing(pen: &Pen, state: State) -> State {
+    if pen.format.has_lanes() {
+        return state;
+    }
+    match pen.head.lane("main") {
+        Ok(main) => state.standing_on(main.lane.leaf.as_deref()),
+        Err(_) => state,
+    }
+}
+
 impl Pen {
     /// Writes the line that was made, and returns where it starts. All that may be refused was
     /// looked at before, so that what is refused leaves a torn last line too.
@@ -275,8 +289,8 @@ impl Inner {
         if std::mem::take(&mut pen.changed) {
             // The index of before is of bytes that are gone, or of a file that was not there.
             let _turn = self.renewing.lock();
-            match State::open(&self.path, &self.options, None) {
-                Ok(state) => *self.state.write() = Arc::new(state),
+            match State::open_to(&self.path, &self.options, pen.log.len()) {
+                Ok(state) => *self.state.write() = Arc::new(standing(&pen, state)),
                 // The line is written all the same; the next write tries again.
                 Err(_) => pen.changed = true,
             }
@@ -345,7 +359,7 @@ impl Inner {
             return Ok(false);
         };
         let _turn = self.renewing.lock();
-        *self.state.write() = Arc::new(state?);
+        *self.state.write() = Arc::new(standing(pen, state?));
         Ok(true)
     }
 

@@ -16,7 +16,10 @@ pub fn compare(path: &Path, options: &OpenOptions, salvage: bool) -> Result<(), 
         },
     );
     match (replay, options.clone().salvage(salvage).open(path)) {
-        (Err(naive), Err(indexed)) => same("open error", &place(&naive), &place(&indexed)),
+        (Err(naive), Err(indexed)) => {
+            same("open error", &place(&naive), &place(&indexed))?;
+            compare_strict(&bytes, path, options, salvage)
+        }
         (Ok(replay), Ok(session)) => {
             compare_answers(&replay, &session)?;
             compare_strict(&bytes, path, options, salvage)

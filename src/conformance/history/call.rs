@@ -2,6 +2,7 @@
 //! from what the session then has. At most one thing is wrong with a call: which of two errors
 //! comes first is nobody's promise.
 
+use super::damage::Damage;
 use super::dice::Dice;
 use crate::conformance::Capabilities;
 use crate::conformance::cases::{operation, used};
@@ -12,7 +13,16 @@ use crate::contract::{
 
 /// A call that is still to be made concrete.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Call(u64);
+pub(super) struct Call {
+    /// One of [`KINDS`]; none: the seed's.
+    kind: Option<usize>,
+    seed: u64,
+}
+
+/// How many kinds of calls there are, the common ones counted often. Those from [`DAMAGE`] on are
+/// made by no seed.
+const KINDS: usize = 104;
+const DAMAGE: usize = 100;
 
 /// What a call can refer to.
 #[derive(Debug, Default)]
@@ -20,6 +30,8 @@ pub(super) struct Known {
     pub(super) sessions: usize,
     /// Whether another repository would find the session.
     pub(super) saved: bool,
+    /// Whether it is a file that can be damaged.
+    pub(super) files: bool,
     /// Whether some entry has or had a label.
     pub(super) labelled: bool,
     pub(super) lanes: Vec<String>,
@@ -56,18 +68,35 @@ pub(super) enum Action {
     /// Goes on with another session.
     Switch(usize),
     Reopen,
+    /// Closes the session, has something happen to its files, and opens it again.
+    Damage(Damage),
     Delete,
 }
 
 impl Call {
     pub(super) fn draw(dice: &mut Dice) -> Self {
-        Self(dice.roll())
+        Self {
+            kind: None,
+            seed: dice.roll(),
+        }
+    }
+
+    /// The call that some bytes stand for.
+    pub(super) fn read(bytes: &[u8]) -> Self {
+        let (kind, rest) = bytes.split_first().unwrap_or((&0, &[]));
+        let seed = rest
+            .iter()
+            .fold(0, |seed, &byte| seed << 8 | u64::from(byte));
+        Self {
+            kind: Some(usize::from(*kind) % KINDS),
+            seed,
+        }
     }
 
     /// What the call is, for a session that is so.
     pub(super) fn action(self, can: &Capabilities, known: &Known) -> Action {
-        let mut dice = Dice::new(self.0);
-        let kind = dice.below(100);
+        let mut dice = Dice::new(self.seed);
+        let kind = self.kind.unwrap_or_else(|| dice.below(DAMAGE));
         let mut draw = Draw { dice, can, known };
         match kind {
             0..28 => draw.append(),
@@ -130,6 +159,11 @@ impl Call {
             93..95 if known.saved && can.persistent => Action::Reopen,
             95..96 if known.sessions > 1 => Action::Delete,
             96..98 if known.saved => Action::LookBeside,
+            DAMAGE.. if known.files => Action::Damage(match kind - DAMAGE {
+                0 | 1 => Damage::TornTail(draw.dice.roll()),
+                2 => Damage::NoSidecar,
+                _ => Damage::GarbledSidecar(draw.dice.roll()),
+            }),
             _ => Action::Look,
         }
     }

@@ -3,6 +3,7 @@
 
 mod answer;
 mod call;
+mod damage;
 mod dice;
 mod run;
 
@@ -37,6 +38,24 @@ impl History {
         let mut dice = Dice::new(seed);
         let calls = (0..calls).map(|_| Call::draw(&mut dice)).collect();
         Self { seed, calls }
+    }
+
+    /// Calls as bytes say: three a call, the first for the kind of call. So who changes a byte
+    /// changes a call, which is what a fuzzer wants. Some of these calls damage files of sessions
+    /// between closing and opening, as the end of a process or a disk does; calls of
+    /// [`new`](Self::new) do not.
+    ///
+    /// ```
+    /// # #[cfg(feature = "conformance")] {
+    /// use leaflog::conformance::{History, ModelFactory};
+    ///
+    /// History::read(b"append, branch, label").run(&ModelFactory::default()).unwrap();
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn read(bytes: &[u8]) -> Self {
+        let calls = bytes.chunks(3).map(Call::read).collect();
+        Self { seed: 0, calls }
     }
 
     /// Makes the calls of a backend in a fresh place and of the model, and compares results, error

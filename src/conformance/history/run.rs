@@ -3,6 +3,7 @@
 
 use super::answer::{self, Answer};
 use super::call::{Action, Call, Known};
+use super::damage::Damage;
 use crate::conformance::failure::{Failure, Outcome, some};
 use crate::conformance::model::{Hint, Model};
 use crate::conformance::scene::Live;
@@ -113,6 +114,7 @@ impl Run<'_> {
             labelled: pair.labelled,
             ..Known::default()
         };
+        known.files = known.saved && self.can.persistent && self.fixture.folder().is_some();
         known.lanes = pair
             .model
             .lanes()?
@@ -133,7 +135,8 @@ impl Run<'_> {
     fn act(&mut self, action: &Action) -> Outcome {
         match action {
             Action::Switch(nth) => self.now = *nth,
-            Action::Reopen => return self.reopen(),
+            Action::Reopen => return self.reopen(None),
+            Action::Damage(damage) => return self.reopen(Some(*damage)),
             Action::Delete => return self.delete(),
             Action::Fork(_) => return self.fork(action),
             Action::LookBeside => {
@@ -173,12 +176,17 @@ impl Run<'_> {
         Ok(())
     }
 
-    fn reopen(&mut self) -> Outcome {
+    fn reopen(&mut self, damage: Option<Damage>) -> Outcome {
         self.backend = self.fixture.repository()?;
         let now = self.now;
         let pair = some("session", self.pairs.get_mut(now))?;
+        let log = pair.backend.metadata()?.path;
         pair.backend.close()?;
         pair.model.close()?;
+        if let (Some(damage), Some(log)) = (damage, log) {
+            let happened = damage.happen(&log);
+            happened.map_err(|e| Failure::new(format!("damaging {}: {e}", log.display())))?;
+        }
         pair.backend = self.backend.open(&pair.id)?.into();
         pair.model = self.model.open(&pair.id)?.into();
         self.act(&Action::Look)
@@ -288,6 +296,7 @@ fn ask(session: &dyn SessionStorage, action: &Action) -> (Answer, Option<Entry>)
         | Action::Fork(_)
         | Action::Switch(_)
         | Action::Reopen
+        | Action::Damage(_)
         | Action::Delete => Err(Code::Unsupported),
     };
     (told, None)

@@ -123,6 +123,7 @@ pub fn convert(
         Format::PiV1 | Format::PiV2 | Format::PiV3 => {
             return session.answer(|source| {
                 publish(
+                    &options.disk,
                     target,
                     |out| Writer::new(source, options.salvage, out)?.all(),
                     || Ok(()),
@@ -275,7 +276,7 @@ impl<'s, 'o> Writer<'s, 'o> {
     /// The id of the session in the file that the header names as the parent.
     fn id_of_parent(&self, parent: &str) -> Option<String> {
         // A relative path can only have been meant from where the source lies.
-        let folder = crate::log::folder_of(self.source.log.path());
+        let folder = crate::disk::folder_of(self.source.log.path());
         let path: PathBuf = folder.join(parent);
         header_id(&path).filter(|id| !id.is_empty())
     }

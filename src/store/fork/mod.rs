@@ -13,6 +13,8 @@ use std::time::{Duration, Instant};
 
 use serde::Serialize;
 
+pub(super) use splice::{Splices, exact};
+
 use super::Session;
 use super::publish::{Out, give_back, publish_held};
 use crate::contract::{CreateOptions, ForkScope};
@@ -148,7 +150,8 @@ pub(super) fn fork<G>(
             ),
         ));
     }
-    source.answer(|source| publish_held(target, |out| write(source, wanted, out), &claim))
+    let disk = &source.inner.options.disk;
+    source.answer(|source| publish_held(disk, target, |out| write(source, wanted, out), &claim))
 }
 
 fn write(source: Source<'_>, wanted: Wanted<'_>, out: &mut Out) -> Answer<Forked> {

@@ -11,7 +11,7 @@ use crate::json::{Document, Grammar, Json};
 use crate::store::publish::Out;
 
 /// Ranges of a line and what stands there instead, in order and apart from each other.
-pub(super) type Splices = Vec<(Range<usize>, Vec<u8>)>;
+pub(in crate::store) type Splices = Vec<(Range<usize>, Vec<u8>)>;
 
 /// Writes an object with its splices, and a newline.
 pub(super) fn write(out: &mut Out, object: &[u8], splices: &Splices) -> Result<()> {
@@ -71,7 +71,11 @@ fn before_digits(text: &[u8]) -> Option<&[u8]> {
 
 /// The splices that take fields out of an object, whatever their spelling, and give others a value:
 /// where the one that counts stands, or at the end. None if it is no object.
-pub(super) fn exact(object: &[u8], remove: &[&str], set: &[(&str, &str)]) -> Option<Splices> {
+pub(in crate::store) fn exact(
+    object: &[u8],
+    remove: &[&str],
+    set: &[(&str, &str)],
+) -> Option<Splices> {
     let document = Grammar::parse(object).ok()?;
     let root = document.root();
     let end = root.span().end.checked_sub(1)?;

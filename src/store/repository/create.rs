@@ -6,11 +6,11 @@ use std::path::{Path, PathBuf};
 
 use super::{Repository, header_id, place};
 use crate::contract::{CreateOptions, ForkScope};
+use crate::disk::{DiskRef, folder_of, make_folder, sync_folder};
 use crate::error::{Code, Error, Result};
 use crate::format::{Line, header_line, now_nanos};
 use crate::index::Sidecar;
-use crate::log::{LogFile, Reading, make_folder, private};
-use crate::log::{folder_of, sync_folder};
+use crate::log::{LogFile, Reading};
 use crate::model::Format;
 use crate::store::cwd::absolute;
 use crate::store::fork::{self, Wanted};
@@ -52,7 +52,8 @@ impl Repository {
             return Session::create_pending(&target, line.bytes(), options, claim);
         }
         let write = |out: &mut Out| out.put(line.bytes());
-        let ((), file) = publish_held::<_, _, Error>(&target, write, || self.claim(&id))?;
+        let ((), file) =
+            publish_held::<_, _, Error>(&self.options.disk, &target, write, || self.claim(&id))?;
         Session::open_held(&target, self.options.clone(), file)
     }
 
@@ -123,14 +124,19 @@ impl Repository {
         // Asked again under the lock; here, so that nothing is made for a name that is taken.
         self.check_free(id)?;
         let target = self.folder.join(place::of(format, id, cwd, nanos));
-        make_folder(folder_of(&target))?;
+        let disk = &self.options.disk;
+        make_folder(disk, folder_of(&target))?;
+        if folder_of(&target) != self.folder {
+            // Who made the folder may have died before its name was on the disk.
+            sync_folder(disk, &self.folder)?;
+        }
         Ok(target)
     }
 
     /// Takes the turn to put a name into the folder, if no session has the id. The turn lasts as long
     /// as the file is open.
     fn claim(&self, id: &str) -> Result<Option<File>> {
-        let turn = turn(&self.folder);
+        let turn = turn(&self.options.disk, &self.folder);
         self.check_free(id)?;
         Ok(turn)
     }
@@ -233,7 +239,7 @@ impl OpenOptions {
             return Session::create_pending(path, header.bytes(), writing, Box::new(|| Ok(None)));
         }
         let write = |out: &mut Out| out.put(header.bytes());
-        let ((), file) = publish_held::<_, _, Error>(path, write, || Ok(()))?;
+        let ((), file) = publish_held::<_, _, Error>(&writing.disk, path, write, || Ok(()))?;
         Session::open_held(path, writing, file)
     }
 }
@@ -269,22 +275,21 @@ fn check_format(format: Format, options: &CreateOptions) -> Result<()> {
 
 /// Waits for the turn in a folder: by a lock on the folder itself, else on a file in it. None where
 /// neither can be locked; then only names keep two sessions apart.
-fn turn(folder: &Path) -> Option<File> {
+fn turn(disk: &DiskRef, folder: &Path) -> Option<File> {
     let locked = |file: File| file.lock().ok().map(|()| file);
     if let Some(file) = File::open(folder).ok().and_then(locked) {
         return Some(file);
     }
-    let mut options = File::options();
-    private(options.write(true).create(true).truncate(false))
-        .open(folder.join(LOCK_FILE))
+    let path = folder.join(LOCK_FILE);
+    let file = disk.create(&path);
+    file.or_else(|_| File::options().write(true).open(&path))
         .ok()
         .and_then(locked)
 }
 
-/// Removes a log, then what belongs to it: who is interrupted between leaves what the next build of
-/// an index replaces.
+/// Removes what belongs to a log, and the log last: who is interrupted between leaves a session that
+/// can be deleted again.
 fn delete(path: &Path, options: &OpenOptions) -> Result<()> {
-    let failed = |e| Error::io("remove it", path, e);
     // Only a handle that may write can be locked everywhere.
     let file = File::options()
         .write(true)
@@ -316,9 +321,18 @@ fn delete(path: &Path, options: &OpenOptions) -> Result<()> {
     }
     let torn = with_ending(path, ".torn-");
     let torn = torn.file_name().unwrap_or_default().to_string_lossy();
+    // Of sidecars whose writers died.
+    let half = with_ending(path, ".idx.");
+    let half = format!(
+        ".{}",
+        half.file_name().unwrap_or_default().to_string_lossy()
+    );
     if let Ok(items) = fs::read_dir(folder_of(path)) {
         derived.extend(items.flatten().filter_map(|item| {
             let name = item.file_name();
+            if name.to_str()?.starts_with(&*half) && name.to_str()?.ends_with("tmp") {
+                return Some(item.path());
+            }
             // An offset, and a number where it was not the first one there.
             let place = name.to_str()?.strip_prefix(&*torn)?;
             place
@@ -327,20 +341,17 @@ fn delete(path: &Path, options: &OpenOptions) -> Result<()> {
                 .then(|| item.path())
         }));
     }
-    match fs::remove_file(path) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(failed(error)),
-        _ => {}
-    }
-    for file in derived {
-        match fs::remove_file(&file) {
+    let disk = &options.disk;
+    for file in derived.iter().map(PathBuf::as_path).chain([path]) {
+        match disk.remove(file) {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-                return Err(Error::io("remove it", &file, error));
+                return Err(Error::io("remove it", file, error));
             }
             _ => {}
         }
     }
     drop(held);
-    sync_folder(folder_of(path))
+    sync_folder(disk, folder_of(path))
 }
 
 fn with_ending(path: &Path, ending: &str) -> PathBuf {

@@ -16,6 +16,7 @@ use crate::log::{Lines, LogFile, Reading, judge};
 use crate::store::cwd::absolute;
 
 pub use info::{Listing, SessionInfo};
+pub(super) use place::names as id_in_name;
 
 /// A folder of sessions.
 ///

@@ -55,7 +55,7 @@ pub(super) fn may_name(path: &Path, id: &str) -> bool {
 }
 
 /// Whether a file's name says for sure which id it has: a time, then `_`, then the id.
-pub(super) fn names(path: &Path) -> Option<&str> {
+pub(in crate::store) fn names(path: &Path) -> Option<&str> {
     let (time, id) = stem(path)?.split_once('_')?;
     let is_time = time
         .chars()

@@ -6,8 +6,8 @@ use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{Read, Seek, Write};
 use std::path::{Path, PathBuf};
 
+use crate::disk::{DiskRef, make_folder, private};
 use crate::error::{Code, Error, Result};
-use crate::log::{make_folder, private};
 
 /// The locks of a database: a folder beside it.
 #[derive(Debug)]
@@ -74,7 +74,7 @@ impl Locks {
     }
 
     fn file(&self, path: &Path) -> Result<File> {
-        make_folder(&self.folder)?;
+        make_folder(&DiskRef::default(), &self.folder)?;
         private(OpenOptions::new().read(true).write(true).create(true))
             .truncate(false)
             .open(path)

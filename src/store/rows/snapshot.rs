@@ -131,6 +131,7 @@ fn read(log: LogFile, leaf: Option<&str>) -> Result<Snapshot> {
     let how = How {
         own: false,
         salvage: false,
+        strict: false,
         progress: None,
     };
     let built = build(&log, how)?;

@@ -17,8 +17,9 @@ use super::sql::{Columns, Connection, SqlRows, Value, add_session, remove_sessio
 use super::tables::{TABLES, VERSION};
 use super::{NewSession, Place};
 use crate::contract::{CreateOptions, ForkScope, Metadata, SessionRepository, SessionStorage};
+use crate::disk::{DiskRef, make_folder, private};
 use crate::error::{Code, Error, Result};
-use crate::log::{Identity, make_folder, private};
+use crate::log::Identity;
 use crate::store::{Durability, Listing, SessionInfo};
 
 /// How long a write waits for those of other processes.
@@ -228,7 +229,7 @@ impl Place for Database {
 /// the files beside it.
 fn make_file(path: &Path) -> Result<()> {
     if let Some(folder) = path.parent() {
-        make_folder(folder)?;
+        make_folder(&DiskRef::default(), folder)?;
     }
     match private(OpenOptions::new().write(true).create_new(true)).open(path) {
         Ok(_) => Ok(()),
@@ -466,4 +467,45 @@ fn failed(path: &Path, error: &rusqlite::Error) -> Error {
         _ => format!("SQLite refused: {error}"),
     };
     Error::new(Code::Storage, message).at_path(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use rusqlite::limits::Limit;
+
+    use super::super::Place;
+    use super::super::session::RowSession;
+    use super::SqliteRepository;
+    use crate::contract::{CreateOptions, SessionStorage, pi};
+    use crate::error::Code;
+
+    #[test]
+    fn a_line_longer_than_sqlite_takes_is_refused_and_stores_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        let repository = SqliteRepository::open(folder.path().join("s")).unwrap();
+        let options = CreateOptions {
+            id: Some("s".to_owned()),
+            ..CreateOptions::in_folder("/w")
+        };
+        let session = crate::SessionRepository::create(&repository, &options);
+        session.unwrap().close().unwrap();
+        let rows = repository.database.open("s", true).unwrap();
+        // By itself it takes 1,000,000,000 bytes.
+        let limited = rows.connection.lock();
+        limited
+            .connection
+            .set_limit(Limit::SQLITE_LIMIT_LENGTH, 10_000)
+            .unwrap();
+        drop(limited);
+        let session = RowSession::new(rows, true);
+        let message = |len| {
+            let text = "x".repeat(len);
+            pi::message(&format!("{{\"role\":\"user\",\"content\":\"{text}\"}}"))
+        };
+        let error = session.append_entry(message(20_000), "main").unwrap_err();
+        assert_eq!(error.code(), Code::Storage, "{error}");
+        assert!(error.to_string().contains("too big"), "{error}");
+        let kept = session.append_entry(message(2_000), "main").unwrap();
+        assert_eq!((kept.seq, kept.parent), (Some(1), None));
+    }
 }

@@ -85,6 +85,33 @@ fn a_link_or_a_pipe_in_its_place_is_written_over() {
     });
 }
 
+#[cfg(unix)]
+#[test]
+fn a_link_to_a_good_sidecar_is_not_followed_and_what_it_leads_to_stays() {
+    use std::os::unix::fs::symlink;
+    let elsewhere = tempfile::tempdir().expect("a folder");
+    let kept = elsewhere.path().join("kept");
+    let log = chain(50);
+    let good = sidecar_of(&log).expect("a sidecar");
+    fs::write(&kept, &good).expect("written");
+    is_written_over(|path| symlink(&kept, path).expect("linked"));
+    assert_eq!(fs::read(&kept).expect("the file"), good);
+    // Also when the link takes the sidecar's place while a session is open.
+    let disk = Disk::new(&log);
+    let session = disk.open();
+    fs::rename(disk.sidecar(), &kept).expect("moved");
+    symlink(&kept, disk.sidecar()).expect("linked");
+    let good = fs::read(&kept).expect("the file");
+    let mut longer = log.clone();
+    longer.extend(message("new", "nobody"));
+    disk.append(&message("new", "nobody"));
+    session.refresh().expect("refreshed");
+    assert_right(&session, &longer);
+    drop(session);
+    assert_right(&disk.open(), &longer);
+    assert_eq!(fs::read(&kept).expect("the file"), good);
+}
+
 #[test]
 fn bytes_behind_the_last_frame_do_no_harm() {
     let mut log = chain(50);
