@@ -61,7 +61,9 @@
         clippy::string_slice,
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
-        clippy::cast_precision_loss
+        clippy::cast_precision_loss,
+        // What stands on disk is little-endian, whatever machine writes it.
+        clippy::host_endian_bytes
     )
 )]
 

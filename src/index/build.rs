@@ -51,7 +51,8 @@ pub(crate) fn build(log: &LogFile, how: How<'_>) -> Result<Built> {
     build_seeded(log, how, ids::random_seed())
 }
 
-/// The same with the seed of the hashes of ids given.
+/// The same with the seed of the hashes of ids given: all that is written follows from it and the
+/// log.
 pub(crate) fn build_seeded(log: &LogFile, how: How<'_>, seed: u64) -> Result<Built> {
     match grow(log, None, how, seed) {
         Ok(Some(built)) => Ok(built),

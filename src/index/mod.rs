@@ -9,6 +9,8 @@ mod columns;
 mod draft;
 mod files;
 mod frame;
+#[cfg(test)]
+mod golden_tests;
 mod ids;
 mod links;
 mod merge;

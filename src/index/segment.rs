@@ -169,13 +169,16 @@ impl Segment {
         {
             return None;
         }
+        // Lengths that do not lie within the file together are refused before anything is computed
+        // from them: a sum of lengths that are each possible may not fit into 32 bits.
+        let parts = [header.columns_len, header.summary_len, header.details_len];
+        let together = parts.into_iter().try_fold(0, u64::checked_add)?;
+        if together > len64(bytes.len()) {
+            return None;
+        }
         let columns_len = usize::try_from(header.columns_len).ok()?;
         let summary_len = usize::try_from(header.summary_len).ok()?;
         let details_len = usize::try_from(header.details_len).ok()?;
-        // A length that does not lie within the file is refused before anything is computed from it.
-        if columns_len.max(summary_len).max(details_len) > bytes.len() {
-            return None;
-        }
         let columns = COLUMNS..COLUMNS + columns_len;
         let tree_start = padded(columns.end, 16);
         let tree = tree_start..tree_start + blocks::tree_len(columns_len);

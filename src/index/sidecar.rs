@@ -266,7 +266,9 @@ fn load(path: &Path, log: &LogFile, reading: Reading) -> Result<std::result::Res
         .ok()
         .and_then(|len| read_backing(file, len, reading))
     else {
-        return Ok(Err(unusable("it is empty or cannot be read")));
+        return Ok(Err(unusable(
+            "it is empty, cannot be read, or is larger than memory",
+        )));
     };
     let (segments, frames) = chain(&backing);
     let good = segments.last().map_or(0, |last| len64(last.end()));
@@ -339,6 +341,9 @@ fn read_backing(file: File, len: usize, reading: Reading) -> Option<Backing> {
         map.expect_random_reads();
         return Some(Backing::Mapped(Arc::new(Mapped { map, file })));
     }
+    // A file may be said to be longer than memory has room for, and an `AlignedVec` can only end the
+    // process then: the room is asked for in a way that can fail first.
+    Vec::<u8>::new().try_reserve_exact(len).ok()?;
     let mut bytes = AlignedVec::with_capacity(len);
     bytes.resize(len, 0);
     read_exact_at(&file, &mut bytes, 0).ok()?;
@@ -435,4 +440,18 @@ pub(crate) fn same_bytes(
         at += len64(rest.len());
     }
     Ok(Ok(true))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::read_backing;
+    use crate::log::Reading;
+
+    #[test]
+    fn a_file_that_is_said_to_be_longer_than_memory_is_no_sidecar() {
+        for reading in [Reading::Map, Reading::Read] {
+            let file = tempfile::tempfile().unwrap();
+            assert!(read_backing(file, usize::MAX, reading).is_none());
+        }
+    }
 }

@@ -486,13 +486,10 @@ fn bytes_of<'l>(
     slot: Slot,
 ) -> Answer<Cow<'l, [u8]>> {
     let (start, len) = place_of(segment, found, slot)?;
-    let len = usize::try_from(len).map_err(|_| {
-        Error::new(
-            Code::Storage,
-            format!("an entry of {len} bytes does not fit into this machine's memory"),
-        )
-        .at_path(log.path())
-    })?;
+    if start.checked_add(len).is_none_or(|end| end > log.len()) {
+        return Err(Trouble::Index);
+    }
+    let len = usize::try_from(len).map_err(|_| log.no_room(len))?;
     let bytes = log.read(start, len)?.ok_or(Damaged)?;
     if bytes.first() != Some(&b'{') || bytes.last() != Some(&b'}') {
         return Err(Trouble::Index);

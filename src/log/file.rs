@@ -270,9 +270,37 @@ impl LogFile {
                 .and_then(|start| bytes.get(start..));
             return Ok(rest.and_then(|rest| rest.get(..len)).map(Cow::Borrowed));
         }
-        let mut bytes = vec![0; len];
+        let mut bytes = Vec::new();
+        self.make_room(&mut bytes, len)?;
         self.fill(&mut bytes, start)?;
         Ok(Some(Cow::Owned(bytes)))
+    }
+
+    /// The error for bytes that memory has no room for.
+    pub(crate) fn no_room(&self, len: u64) -> Error {
+        let most = if cfg!(target_pointer_width = "32") {
+            "; a 32-bit program takes lines of less than 2 GiB"
+        } else {
+            ""
+        };
+        Error::new(
+            Code::Storage,
+            format!(
+                "a line or an entry needs {len} bytes of memory at once, and there are not so many; read it on a machine with more memory{most}"
+            ),
+        )
+        .at_path(&self.path)
+    }
+
+    /// Makes a buffer so long. Lines may be longer than memory has room for: that is an error, where
+    /// growing the buffer by itself would end the process.
+    pub(super) fn make_room(&self, buffer: &mut Vec<u8>, len: usize) -> Result<()> {
+        let more = len.saturating_sub(buffer.len());
+        if buffer.try_reserve_exact(more).is_err() {
+            return Err(self.no_room(u64::try_from(len).unwrap_or(u64::MAX)));
+        }
+        buffer.resize(len, 0);
+        Ok(())
     }
 
     /// Bytes that were handed out so far.
@@ -336,5 +364,26 @@ impl LogFile {
             at += u64::try_from(step).unwrap_or(0);
         }
         Ok((line, start))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::LogFile;
+    use crate::error::Code;
+
+    #[test]
+    fn room_that_no_machine_has_is_an_error_and_leaves_the_buffer() {
+        let log = LogFile::in_memory(Path::new("long.jsonl"), Vec::new());
+        let mut buffer = vec![7];
+        let error = log.make_room(&mut buffer, usize::MAX).unwrap_err();
+        assert_eq!(error.code(), Code::Storage);
+        assert_eq!(error.path(), Some(Path::new("long.jsonl")));
+        assert!(error.message().contains("bytes of memory"), "{error}");
+        assert_eq!(buffer, [7]);
+        log.make_room(&mut buffer, 3).unwrap();
+        assert_eq!(buffer, [7, 0, 0]);
     }
 }

@@ -59,7 +59,10 @@ impl<'f> Pieces<'f> {
             *buffer = Vec::new();
         }
         let mut filled = self.rest.len();
-        buffer.resize(buffer.len().max(filled + self.step + PADDING), 0);
+        let least = filled + self.step + PADDING;
+        if buffer.len() < least {
+            self.log.make_room(buffer, least)?;
+        }
         if let Some(start) = buffer.get_mut(..filled) {
             start.copy_from_slice(&self.rest);
         }
@@ -74,11 +77,14 @@ impl<'f> Pieces<'f> {
                 };
                 return Ok(Some(piece).filter(|piece| piece.len > 0));
             }
+            let left = usize::try_from(left).unwrap_or(usize::MAX);
             if buffer.len() - PADDING == filled {
-                buffer.resize(2 * filled + PADDING, 0);
+                // A long line: twice the room, but no more than there is to read.
+                let len = filled.saturating_add(filled.min(left));
+                self.log.make_room(buffer, len.saturating_add(PADDING))?;
             }
             let room = buffer.len() - PADDING - filled;
-            let step = usize::try_from(left).unwrap_or(usize::MAX).min(room);
+            let step = left.min(room);
             let target = buffer.get_mut(filled..filled + step).unwrap_or_default();
             self.log.fill(target, self.at)?;
             self.at += len64(step);

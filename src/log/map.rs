@@ -18,6 +18,10 @@ pub(crate) struct Map {
 impl Map {
     /// Maps the first `len` bytes of a file that has at least that many.
     pub(crate) fn of(file: &File, len: usize) -> io::Result<Self> {
+        if cfg!(miri) {
+            // Miri maps no files and would stop at the attempt: whoever asks reads instead.
+            return Err(io::ErrorKind::Unsupported.into());
+        }
         // SAFETY: a mapping is sound as long as its bytes do not change or vanish while a slice of
         // it is alive. Logs are only ever appended to, behind the mapped length, and sidecars are
         // appended to or replaced by a rename, which leaves the mapped file alone. A foreign

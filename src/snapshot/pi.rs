@@ -18,10 +18,12 @@ pub(super) fn fill(source: Source<'_>, trail: &Trail, snapshot: &mut Snapshot) -
     }
     entries.extend_from_slice(&trail.live);
     let edits = Edits::among(source, &entries)?;
-    let mut bytes = 0;
+    let mut bytes = 0usize;
     for &slot in &entries {
-        bytes += source.index.message_len(slot)?;
+        bytes = bytes.saturating_add(source.index.message_len(slot)?);
     }
+    // The index is not asked for more room than the log can fill.
+    let bytes = bytes.min(usize::try_from(source.log.len()).unwrap_or(0));
     let mut messages = Messages::with_capacity(entries.len(), bytes);
     for (number, &slot) in entries.iter().enumerate() {
         let first = number == 0 && Some(slot) == trail.compaction;

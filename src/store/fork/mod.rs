@@ -20,7 +20,7 @@ use super::publish::{Out, give_back, publish_held};
 use crate::contract::{CreateOptions, ForkScope};
 use crate::error::{Code, Error, Result};
 use crate::format::{hex_id, now_nanos, uuid_v7};
-use crate::index::{Answer, Slot};
+use crate::index::{Answer, Slot, Trouble};
 use crate::model::Format;
 use crate::snapshot::Source;
 
@@ -280,7 +280,7 @@ impl<'s, 'o> Copier<'s, 'o> {
         }
         let len = usize::try_from(self.run.end - self.run.start).unwrap_or(usize::MAX);
         let bytes = self.source.log.read(self.run.start, len)?;
-        self.out.put(&bytes.unwrap_or_default())?;
+        self.out.put(&bytes.ok_or(Trouble::Index)?)?;
         self.out.put(b"\n")?;
         self.run = 0..0;
         Ok(())
