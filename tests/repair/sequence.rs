@@ -173,6 +173,9 @@ fn an_id_of_an_entry_and_of_a_record_stays_with_the_entry() {
     assert!(copy.text().contains(r#""id":"a.record""#));
     assert_eq!(actions(&copy), [FixKind::RecordRenamed]);
     assert_eq!(copy.dropped, log(&[&shared]));
+    // As one that is named and missing would be.
+    let copy = mended(&log(&[V4, &v4("b", "a", 1), &shared]));
+    assert!(copy.text().contains(r#""id":"a.record""#));
 }
 
 #[test]

@@ -74,3 +74,23 @@ fn attempts_are_allowed_again_where_a_log_goes_on() {
         r#"{"type":"message","id":"b","message":{"content":"one\ntwo"}}"#
     );
 }
+
+#[test]
+fn an_object_is_joined_from_a_thousand_lines_behind_the_first_and_no_more() {
+    for (lines, is_joined) in [(MOST_LINES, true), (MOST_LINES + 1, false)] {
+        let mut text = br#"{"type":"message","id":"b","message":{"content":""#.to_vec();
+        text.extend(b"\n".repeat(lines));
+        text.extend(b"\"}}\n");
+        let log = LogFile::in_memory(Path::new("log"), text);
+        let mut objects = 0;
+        let mut reader = Reader::new(&log);
+        while reader
+            .read(Keeps::Format(Format::PiV3), |found| {
+                objects += usize::from(matches!(found.what, What::Object(_)));
+                Ok::<_, Error>(())
+            })
+            .unwrap()
+        {}
+        assert_eq!(objects, usize::from(is_joined));
+    }
+}

@@ -7,9 +7,11 @@ mod lines;
 mod make;
 mod numbers;
 mod opening;
+mod parts;
 mod report;
 mod sequence;
 mod survey;
+mod turn;
 mod write;
 
 use std::cell::{Cell, RefCell};

@@ -183,6 +183,8 @@ pub(super) struct Survey {
     /// The slots with a name as their id that count.
     entry_of: Vec<u32>,
     record_of: Vec<u32>,
+    /// Names that some line says of an entry (pi v4).
+    is_wanted: Vec<bool>,
     pub(super) class: Vec<Class>,
     pub(super) fate: Vec<Fate>,
     id: Vec<u32>,
@@ -219,6 +221,7 @@ impl Survey {
             names: Names::default(),
             entry_of: Vec::new(),
             record_of: Vec::new(),
+            is_wanted: Vec::new(),
             class: Vec::new(),
             fate: Vec::new(),
             id: Vec::new(),
@@ -288,6 +291,9 @@ impl Survey {
         survey.weak = Vec::new();
         survey.bare = AHashSet::new();
         survey.uproot_cycles();
+        if survey.has_sequence {
+            survey.find_wanted();
+        }
         Ok(survey)
     }
 
@@ -401,9 +407,25 @@ impl Survey {
         Self::at(&self.entry_of, name).filter(|&slot| slot != NONE)
     }
 
-    /// Whether a name is that of an entry and of a record.
+    /// Whether a name is that of a record and of an entry, or of one that will get a stand-in.
     pub(super) fn is_shared(&self, name: u32) -> bool {
-        self.entry(name).is_some() && Self::at(&self.record_of, name) != Some(NONE)
+        let is_entry = self.entry(name).is_some() || Self::at(&self.is_wanted, name) == Some(true);
+        is_entry && Self::at(&self.record_of, name) != Some(NONE)
+    }
+
+    /// Notes which names are said of entries.
+    fn find_wanted(&mut self) {
+        self.is_wanted = vec![false; self.names.len()];
+        for slot in 0..self.len() {
+            let name = self.refers(slot);
+            if self.fate(slot).is_kept()
+                && let Some(is_wanted) = usize::try_from(name)
+                    .ok()
+                    .and_then(|name| self.is_wanted.get_mut(name))
+            {
+                *is_wanted = true;
+            }
+        }
     }
 
     /// Whether the name that a slot refers to is no entry's.
