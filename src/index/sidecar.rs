@@ -337,7 +337,7 @@ fn read_backing(file: File, len: usize, reading: Reading) -> Option<Backing> {
         && let Ok(map) = Map::of(&file, len)
     {
         map.expect_random_reads();
-        return Some(Backing::Mapped(Arc::new(Mapped { map, file })));
+        return Some(Backing::Mapped(Arc::new(Mapped::new(map, file))));
     }
     let mut bytes = AlignedVec::with_capacity(len);
     bytes.resize(len, 0);
