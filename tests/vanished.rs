@@ -285,7 +285,7 @@ fn cut_file(path: &Path, len: u64) {
 #[test]
 fn a_sidecar_that_is_cut_where_it_is_mapped_is_rebuilt() {
     let place = Place::new(Format::PiV4);
-    fs::write(&place.path, log(Format::PiV4, 3000, 3)).expect("written");
+    fs::write(&place.path, log(Format::PiV4, 1200, 3)).expect("written");
     let sidecar = place.path.with_extension("jsonl.idx");
     let options = reading(Reading::Map, &IndexMode::Always);
     // A log this young is hashed at each open, and its sidecar written anew then.
@@ -324,7 +324,7 @@ fn a_sidecar_that_is_cut_where_it_is_mapped_is_rebuilt() {
 #[test]
 fn a_writer_whose_sidecar_is_cut_goes_on() {
     let place = Place::new(Format::PiV4);
-    fs::write(&place.path, log(Format::PiV4, 3000, 3)).expect("written");
+    fs::write(&place.path, log(Format::PiV4, 1200, 3)).expect("written");
     let sidecar = place.path.with_extension("jsonl.idx");
     let options = reading(Reading::Map, &IndexMode::Always).write(true);
     drop(options.open(&place.path).expect("opens"));

@@ -5,6 +5,8 @@
 use std::fs::File;
 use std::ops::Range;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Instant;
 
 use rkyv::rancor;
 use rkyv::util::AlignedVec;
@@ -30,11 +32,50 @@ pub(crate) enum Backing {
     Owned(Arc<AlignedVec>),
 }
 
+/// Answers that come faster than this one after the other are taken for a run.
+const RUN: u64 = 4_000;
+/// In a run a mapped file is looked at this often, in nanoseconds.
+const LOOK: u64 = 1_000_000;
+
 /// A mapped file, kept open so that its length can be asked for.
 #[derive(Debug)]
 pub(crate) struct Mapped {
-    pub(crate) map: Map,
-    pub(crate) file: File,
+    map: Map,
+    file: File,
+    begun: Instant,
+    /// When it was used last, and looked at, in nanoseconds since then.
+    used: AtomicU64,
+    looked: AtomicU64,
+}
+
+impl Mapped {
+    pub(crate) fn new(map: Map, file: File) -> Self {
+        Self {
+            map,
+            file,
+            begun: Instant::now(),
+            used: AtomicU64::new(0),
+            looked: AtomicU64::new(0),
+        }
+    }
+
+    /// Whether the file still has all that is mapped. A look is a system call, which would be a good
+    /// part of a small answer, so that of a run of them not each one looks.
+    fn is_whole(&self) -> bool {
+        let now = u64::try_from(self.begun.elapsed().as_nanos()).unwrap_or(u64::MAX);
+        let used = self.used.swap(now, Ordering::Relaxed);
+        let looked = self.looked.load(Ordering::Relaxed);
+        let is_run = now.saturating_sub(used) < RUN && now.saturating_sub(looked) < LOOK;
+        if is_run && looked > 0 {
+            return true;
+        }
+        let len = self.file.metadata().map_or(0, |now| now.len());
+        let is_whole = len >= len64(self.map.as_slice().len());
+        if is_whole {
+            self.looked.store(now, Ordering::Relaxed);
+        }
+        is_whole
+    }
 }
 
 impl Backing {
@@ -49,10 +90,7 @@ impl Backing {
     /// what another program cut off would end the process.
     pub(crate) fn is_whole(&self) -> bool {
         match self {
-            Self::Mapped(mapped) => {
-                let now = mapped.file.metadata().map_or(0, |now| now.len());
-                now >= len64(mapped.map.as_slice().len())
-            }
+            Self::Mapped(mapped) => mapped.is_whole(),
             Self::Owned(_) => true,
         }
     }

@@ -339,7 +339,7 @@ fn read_backing(file: File, len: usize, reading: Reading) -> Option<Backing> {
         && let Ok(map) = Map::of(&file, len)
     {
         map.expect_random_reads();
-        return Some(Backing::Mapped(Arc::new(Mapped { map, file })));
+        return Some(Backing::Mapped(Arc::new(Mapped::new(map, file))));
     }
     // A file may be said to be longer than memory has room for, and an `AlignedVec` can only end the
     // process then: the room is asked for in a way that can fail first.

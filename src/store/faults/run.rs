@@ -1,6 +1,8 @@
 //! Makes calls of a repository whose disk may fail, keeps the list of those that were acknowledged, and
 //! looks after each failure whether anything else is there: for the session itself, and for others.
 
+mod calls;
+
 use std::collections::HashMap;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -8,12 +10,12 @@ use std::sync::Arc;
 
 use tempfile::TempDir;
 
-use super::check::{Change, Model, place, read, told};
+use super::check::{Change, Model, read, told};
 use super::faulty::{Fault, Faulty, Op};
 use crate::disk::DiskRef;
 use crate::{
-    CreateOptions, Durability, Error, ForkScope, Format, IndexMode, NewEntry, NewRecord,
-    OpenOptions, Reading, Repository, Session, SessionStorage,
+    CreateOptions, Durability, Error, ForkScope, Format, IndexMode, OpenOptions, Reading,
+    Repository, Session, SessionStorage,
 };
 
 /// A session that calls are made of.
@@ -244,167 +246,6 @@ impl Run {
         self.session = Some(session);
     }
 
-    /// Makes a call that changes the session that is open, again if it fails.
-    fn change(
-        &mut self,
-        doing: &str,
-        change: &Change,
-        call: impl Fn(&Session) -> crate::Result<()>,
-    ) {
-        for _ in 0..3 {
-            self.calls += 1;
-            let Some(session) = &self.session else { return };
-            match call(session) {
-                Ok(()) => {
-                    let known = self.known();
-                    known.model = known.model.with(change);
-                    known.saved |= known.path.exists();
-                    return;
-                }
-                Err(error) => {
-                    self.expect_fault(doing, &error);
-                    let is_stuck = self.disk.is_stuck();
-                    let known = self.known();
-                    if known.path.exists() && (is_stuck || known.saved) {
-                        // A new file that could not be taken back is there, whole.
-                        known.saved = true;
-                        if is_stuck && known.maybe.is_none() {
-                            known.maybe = Some(change.clone());
-                        }
-                    }
-                    self.look(doing);
-                    if self.disk.is_dead() {
-                        return;
-                    }
-                    let takes_more = error.message().contains("takes no more writes");
-                    if takes_more || is_stuck {
-                        let had = self.known().model.items.len();
-                        self.open(self.now);
-                        if self.known().model.items.len() > had {
-                            return;
-                        }
-                    }
-                }
-            }
-        }
-        panic!("{doing} failed three times: {:?}", self.plan);
-    }
-
-    /// Appends an entry; its place in the session.
-    pub(super) fn entry(&mut self, lane: &str, of: impl Fn(&str) -> NewEntry) -> usize {
-        if self.session.is_none() {
-            return 0;
-        }
-        let (id, mark) = (self.new_id(), self.mark());
-        let new = of(&mark);
-        let told = told_mark(new.fields(), &mark);
-        let parent = place(self.known().model.leaf(lane));
-        let change = Change {
-            item: format!("entry {} on {lane} behind {parent} {}", new.kind(), told),
-            lane: Some(lane.to_owned()),
-            leaf: None,
-        };
-        let at = self.known().model.items.len();
-        self.known().ids.insert(at, id.clone());
-        self.change("entry", &change, |session| {
-            let new = new.clone().with_id(&id);
-            session.append_entry(new, lane).map(|_| ())
-        });
-        at
-    }
-
-    /// Appends a record; its place.
-    pub(super) fn record(&mut self, lane: &str, of: impl Fn(&str) -> NewRecord) -> usize {
-        if self.session.is_none() {
-            return 0;
-        }
-        let (id, mark) = (self.new_id(), self.mark());
-        let new = of(&mark);
-        let told = told_mark(new.fields(), &mark);
-        let change = Change {
-            item: format!("record {} on {lane} {}", new.kind(), told),
-            lane: None,
-            leaf: None,
-        };
-        let at = self.known().model.items.len();
-        self.known().ids.insert(at, id.clone());
-        self.change("record", &change, |session| {
-            let new = new.clone().with_id(&id);
-            session.append_record(new).map(|_| ())
-        });
-        at
-    }
-
-    /// The id of a line that the test gave one.
-    pub(super) fn id(&mut self, at: usize) -> String {
-        let ids = self.known.get(self.now).map(|known| &known.ids);
-        ids.and_then(|ids| ids.get(&at))
-            .cloned()
-            .unwrap_or_default()
-    }
-
-    pub(super) fn lane(&mut self, name: &str, at: Option<usize>, is_new: bool) {
-        if self.session.is_none() {
-            return;
-        }
-        let id = at.map(|at| self.id(at));
-        let change = Change {
-            item: format!("lane {name} at {}", place(at)),
-            lane: Some(name.to_owned()),
-            leaf: Some(at),
-        };
-        self.change("lane", &change, |session| {
-            if is_new {
-                session.create_lane(name, id.as_deref())
-            } else {
-                session.move_lane(name, id.as_deref())
-            }
-        });
-    }
-
-    pub(super) fn name(&mut self, name: Option<&str>) {
-        if self.session.is_none() {
-            return;
-        }
-        let change = if self.format.has_lanes() {
-            Change {
-                item: format!("name {name:?}"),
-                lane: None,
-                leaf: None,
-            }
-        } else {
-            let parent = place(self.known().model.leaf("main"));
-            Change {
-                item: format!("entry session_info on main behind {parent} "),
-                lane: Some("main".to_owned()),
-                leaf: None,
-            }
-        };
-        self.change("name", &change, |session| session.set_name(name));
-    }
-
-    pub(super) fn label(&mut self, at: usize, label: Option<&str>) {
-        if self.session.is_none() {
-            return;
-        }
-        let id = self.id(at);
-        let change = if self.format.has_lanes() {
-            Change {
-                item: format!("label #{at} {label:?}"),
-                lane: None,
-                leaf: None,
-            }
-        } else {
-            let parent = place(self.known().model.leaf("main"));
-            Change {
-                item: format!("entry label on main behind {parent} "),
-                lane: Some("main".to_owned()),
-                leaf: None,
-            }
-        };
-        self.change("label", &change, |session| session.set_label(&id, label));
-    }
-
     /// Flushes log and index.
     pub(super) fn sync(&mut self) {
         for _ in 0..3 {
@@ -586,13 +427,4 @@ fn names(folder: &Path, start: &std::ffi::OsStr) -> Vec<String> {
         .map(|item| item.unwrap().file_name().into_string().unwrap())
         .filter(|name| name.starts_with(start))
         .collect()
-}
-
-/// A mark as it is told of a payload that may have it.
-fn told_mark<'m>(fields: &str, mark: &'m str) -> &'m str {
-    if fields.contains(mark) {
-        mark.trim_end_matches('.')
-    } else {
-        ""
-    }
 }
