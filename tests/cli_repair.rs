@@ -83,3 +83,14 @@ fn a_log_without_damage_has_nothing_to_mend() {
     let copy = fs::read(format!("{file}.repaired")).unwrap();
     assert_eq!(copy, fs::read(&file).unwrap());
 }
+
+#[test]
+fn a_sidecar_of_a_file_that_had_the_copys_name_before_is_gone() {
+    let place = Place::new();
+    let file = place.case("bad-line-mid-codebot");
+    let stale = format!("{file}.repaired.idx");
+    std::fs::write(&stale, b"leaflogI").unwrap();
+    good(&["repair", &file]);
+    assert!(!std::path::Path::new(&stale).exists());
+    good(&["verify", &format!("{file}.repaired")]);
+}

@@ -154,6 +154,36 @@ fn of_many_problems_the_first_hundred_are_told_and_all_are_counted() {
     assert_eq!((found.reports.len(), found.report_count), (100, 150));
 }
 
+#[test]
+fn leaves_that_share_a_circle_are_followed_once_and_told_of_once() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("s.jsonl");
+    let mut log = String::from(
+        "{\"type\":\"session\",\"version\":3,\"id\":\"s\",\"timestamp\":\"2026-07-14T09:00:00Z\",\"cwd\":\"/\"}\n",
+    );
+    let mut entry = |id: &str, parent: &str| {
+        log.push_str(&format!(
+            "{{\"type\":\"custom\",\"id\":\"{id}\",\"parentId\":\"{parent}\",\"timestamp\":\"2026-07-14T09:00:00Z\",\"customType\":\"x\"}}\n"
+        ));
+    };
+    entry("a", "b");
+    entry("b", "a");
+    // A long way to the circle, with many leaves at its end.
+    for number in 0..20_000 {
+        let parent = match number {
+            0 => "a".to_owned(),
+            number => format!("c{}", number - 1),
+        };
+        entry(&format!("c{number}"), &parent);
+    }
+    for number in 0..20_000 {
+        entry(&format!("l{number}"), "c19999");
+    }
+    fs::write(&path, log).expect("written");
+    let found = OpenOptions::new().verify(&path).expect("verified");
+    assert_eq!((found.leaves, found.problem_count), (20_000, 1));
+}
+
 /// Runs in a process of its own, which may have few files open.
 #[test]
 fn a_child_that_opens_many_sessions() {

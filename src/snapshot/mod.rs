@@ -15,7 +15,7 @@ use crate::log::LogFile;
 use crate::model::{At, Format, Messages, Snapshot};
 
 pub(crate) use context::{Context, Edit, contribute};
-pub(crate) use trail::{End, Trail, break_at, end_of, whole_path};
+pub(crate) use trail::{End, Trail, break_at, end_of, is_broken_at, whole_path};
 
 /// An index and its log.
 #[derive(Clone, Copy)]

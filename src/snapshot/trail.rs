@@ -155,14 +155,22 @@ impl Trail {
         })
     }
 
-    /// Whether the path to a leaf is whole: an error that names the break if not.
-    pub(crate) fn check(source: Source<'_>, leaf: Slot) -> Answer<()> {
+    /// The entry that the path to a leaf begins with; none if it runs in a circle.
+    pub(crate) fn root(source: Source<'_>, leaf: Slot) -> Answer<Option<Slot>> {
         let index = source.index;
         if index.flags(leaf)?.has(Flags::CYCLIC) {
-            return whole_path(source, leaf, false).map(|_| ());
+            return Ok(None);
         }
         let row = index.row(index.row_number(leaf)?)?;
-        match break_at(source, row.get(ROOT).copied().unwrap_or(NONE))? {
+        Ok(Some(row.get(ROOT).copied().unwrap_or(NONE)))
+    }
+
+    /// Whether the path to a leaf is whole: an error that names the break if not.
+    pub(crate) fn check(source: Source<'_>, leaf: Slot) -> Answer<()> {
+        let Some(root) = Self::root(source, leaf)? else {
+            return whole_path(source, leaf, false).map(|_| ());
+        };
+        match break_at(source, root)? {
             Some(error) => Err(error.into()),
             None => Ok(()),
         }
@@ -267,15 +275,10 @@ fn state_of(format: Format, kind: Kind) -> Option<State> {
 /// Why a path that ends at a root is not whole, if it is not.
 pub(crate) fn break_at(source: Source<'_>, root: Slot) -> Answer<Option<Error>> {
     let index = source.index;
-    let missing = index.flags(root)?.has(Flags::MISSING_PARENT);
-    let is_broken = match index.format {
-        Format::CodebotV3 => missing || index.kind(root)? != Kind::Header,
-        Format::PiV4 => missing,
-        _ => false,
-    };
-    if !is_broken {
+    if !is_broken_at(source, root)? {
         return Ok(None);
     }
+    let missing = index.flags(root)?.has(Flags::MISSING_PARENT);
     let child = index.id(source.log, root)?;
     let message = if missing {
         let bytes = index.object(source.log, root)?;
@@ -295,6 +298,17 @@ pub(crate) fn break_at(source: Source<'_>, root: Slot) -> Answer<Option<Error>> 
         )
     };
     Ok(Some(located(source, root, message)?))
+}
+
+/// Whether a path that begins with an entry is not whole.
+pub(crate) fn is_broken_at(source: Source<'_>, root: Slot) -> Answer<bool> {
+    let index = source.index;
+    let missing = index.flags(root)?.has(Flags::MISSING_PARENT);
+    Ok(match index.format {
+        Format::CodebotV3 => missing || index.kind(root)? != Kind::Header,
+        Format::PiV4 => missing,
+        _ => false,
+    })
 }
 
 /// An error at the line of an entry.

@@ -15,7 +15,7 @@ use crate::index::{
 };
 use crate::log::LogFile;
 use crate::model::Report;
-use crate::snapshot::{Source, Trail};
+use crate::snapshot::{Source, Trail, is_broken_at};
 
 /// How many problems are listed; all are counted.
 const MOST_PROBLEMS: usize = 100;
@@ -156,8 +156,7 @@ fn check_paths(source: Source<'_>, found: &mut Verification) -> Answer<()> {
             *mark = true;
         }
     }
-    // Leaves that share a root share its break, which is told once.
-    let mut told = ahash::AHashSet::new();
+    let mut breaks = Breaks::default();
     for slot in 0..index.slots() {
         let parent_of_some = usize::try_from(slot)
             .ok()
@@ -167,16 +166,49 @@ fn check_paths(source: Source<'_>, found: &mut Verification) -> Answer<()> {
             continue;
         }
         found.leaves += 1;
+        if !breaks.is_new(source, slot)? {
+            continue;
+        }
+        // Where a break stands is looked for only as long as it will be listed.
+        if found.problems.len() == MOST_PROBLEMS {
+            found.problem_count += 1;
+            continue;
+        }
         match Trail::check(source, slot) {
-            Ok(()) => {}
-            Err(Trouble::Log(error)) if told.insert(error.to_string()) => {
-                found.add("path", error.to_string())
-            }
-            Err(Trouble::Log(_)) => {}
-            Err(trouble) => return Err(trouble),
+            Err(Trouble::Log(error)) => found.add("path", error.to_string()),
+            outcome => outcome?,
         }
     }
     Ok(())
+}
+
+/// What is wrong with the paths that were followed so far: leaves that share a break are told of once,
+/// and no stretch of a path is followed twice.
+#[derive(Default)]
+struct Breaks {
+    roots: ahash::AHashSet<Slot>,
+    /// Entries that run into a circle, by the leaf that they were met from.
+    cyclic: ahash::AHashMap<Slot, Slot>,
+}
+
+impl Breaks {
+    /// Whether the path to a leaf has a break that no path before it had.
+    fn is_new(&mut self, source: Source<'_>, leaf: Slot) -> Answer<bool> {
+        if let Some(root) = Trail::root(source, leaf)? {
+            return Ok(is_broken_at(source, root)? && self.roots.insert(root));
+        }
+        let mut at = leaf;
+        loop {
+            if let Some(&from) = self.cyclic.get(&at) {
+                return Ok(from == leaf);
+            }
+            self.cyclic.insert(at, leaf);
+            match source.index.parent(at)? {
+                Some(parent) => at = parent,
+                None => return Ok(false),
+            }
+        }
+    }
 }
 
 fn is_node(source: Source<'_>, slot: Slot) -> Answer<bool> {

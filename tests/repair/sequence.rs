@@ -223,3 +223,27 @@ fn gaps_are_filled_in_proportion_to_the_log() {
     assert_eq!(actions(&copy), [FixKind::GapFilled, FixKind::Renumbered]);
     assert!(copy.done.added < 1200, "{}", copy.done.added);
 }
+
+#[test]
+fn a_number_that_is_none_is_set_aside_with_its_line() {
+    let odd = v4("a", "", 1).replace("\"seq\":1", r#""seq":{"precious":"text"}"#);
+    assert!(odd.contains("precious"));
+    let copy = mended(&log(&[V4, &odd]));
+    assert!(copy.text().contains(&v4("a", "", 1)));
+    assert_eq!(copy.dropped, format!("{odd}\n").into_bytes());
+}
+
+#[test]
+fn a_record_gives_its_id_up_to_the_stand_in_of_an_entry() {
+    let started = record(
+        "operation_started",
+        "x",
+        "main",
+        1,
+        r#","intent":{"kind":"run"}"#,
+    );
+    // Checked by `mended`: the copy is clean, and a copy of it is the same.
+    mended(&log(&[V4, &started, &v4("b", "x", 2)]));
+    let label = r#"{"kind":"fact","seq":2,"fact":"label","targetId":"x","label":"l"}"#;
+    mended(&log(&[V4, &started, label]));
+}

@@ -116,6 +116,12 @@ pub fn repair(
         let _ = options.disk.remove(&aside);
     }
     let (notes, bytes) = written?;
+    // Of a file that had this name before. It would be noticed and made again, but `verify` would say so.
+    let mut stale = target.as_os_str().to_owned();
+    stale.push(".idx");
+    if Path::new(&stale).is_file() {
+        let _ = options.disk.remove(Path::new(&stale));
+    }
     if let Some(call) = &options.progress {
         call(total, total);
     }

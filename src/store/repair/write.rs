@@ -14,7 +14,7 @@ use super::survey::{Fate, Item, NONE, Survey};
 use super::turn::{Owned, Turn};
 use crate::error::{Code, Error, Result};
 use crate::format::{Kind, now_nanos};
-use crate::json::trim;
+use crate::json::{Document, Json, trim};
 use crate::log::LogFile;
 use crate::model::Format;
 use crate::store::publish::Out;
@@ -389,7 +389,13 @@ impl<'w> Writer<'w> {
         if edit.is_empty() && seq.is_none() {
             return self.write(turn, None);
         }
-        if !edit.is_empty() {
+        // A number is replaced without a trace; what is none may be anything.
+        let numbers = turn.object.document.root().members();
+        let has_other = seq.is_some()
+            && numbers
+                .filter(|(key, _)| key.text().as_deref() == Some("seq"))
+                .any(|(_, value)| value.number().is_none());
+        if !edit.is_empty() || has_other {
             self.notes.set_aside(&turn.object.source);
         }
         let text = edit.apply(self.opening.format, turn.object, item, seq);
