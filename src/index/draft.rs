@@ -5,6 +5,7 @@ use ahash::AHashMap;
 
 use super::chunk::{Arena, At, Chunk, Event, Models, ParentRef, Reports, Step};
 use super::columns::{Flags, LOOK16, NONE};
+use super::operations::Operations;
 use super::summary::{Details, LaneRow, Summary};
 use super::view::{Slot, made_up_id};
 use crate::format::{Kind, Sequence, State, Usage};
@@ -70,6 +71,7 @@ pub(super) struct Draft {
     kept: usize,
     lanes: Vec<(String, LaneLeaf)>,
     lane_numbers: AHashMap<String, usize>,
+    operations: Operations,
     name_numbers: AHashMap<String, u16>,
     kinds: AHashMap<String, u64>,
     next_seq_of_run: u64,
@@ -113,6 +115,7 @@ impl Draft {
             kept: 0,
             lanes: Vec::new(),
             lane_numbers: AHashMap::new(),
+            operations: Operations::default(),
             name_numbers: AHashMap::new(),
             kinds: AHashMap::new(),
             next_seq_of_run: u64::MAX,
@@ -120,6 +123,7 @@ impl Draft {
             details,
         };
         draft.kinds.extend(std::mem::take(&mut draft.details.kinds));
+        draft.operations = Operations::of(std::mem::take(&mut draft.details.open));
         for row in std::mem::take(&mut draft.summary.lanes) {
             draft.set_lane(&row.name, row.leaf.map_or(LaneLeaf::None, LaneLeaf::Id));
         }
@@ -426,23 +430,15 @@ impl Draft {
     fn operate(&mut self, chunk: &Chunk, number: usize, lane: &str) {
         let kind = chunk.kind.get(number).copied().unwrap_or(0);
         if kind == Kind::OperationStarted.number() {
-            let id = chunk.ids.text(number);
-            let open = self.details.open.entry(lane.to_owned()).or_default();
-            if !open.contains(&id) {
-                open.push(id);
-            }
+            self.operations.start(lane, chunk.ids.text(number));
         } else if kind == Kind::OperationFinished.number()
             && let Some(&ParentRef(name)) = chunk.parent.get(number)
             && ParentRef(name) != ParentRef::NOBODY
-            && let Some(open) = self.details.open.get_mut(lane)
         {
             let run = usize::try_from(name)
                 .map(|name| chunk.names.text(name))
                 .unwrap_or_default();
-            open.retain(|id| *id != run);
-            if open.is_empty() {
-                self.details.open.remove(lane);
-            }
+            self.operations.finish(lane, &run);
         }
     }
 
@@ -547,6 +543,7 @@ impl Draft {
                 LaneRow { name, leaf }
             })
             .collect();
+        self.details.open = std::mem::take(&mut self.operations).into_open();
         self.details.kinds = std::mem::take(&mut self.kinds).into_iter().collect();
         if let Some(last) = (0..self.slots())
             .rev()

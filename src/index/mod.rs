@@ -14,6 +14,7 @@ mod golden_tests;
 mod ids;
 mod links;
 mod merge;
+mod operations;
 mod pages;
 mod scan;
 mod segment;
