@@ -8,7 +8,7 @@ use std::fmt;
 use std::fs::File;
 use std::io::{self, Write};
 use std::ops::Deref;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::error::{Error, Result};
@@ -125,6 +125,13 @@ pub(crate) fn make_folder(disk: &DiskRef, folder: &Path) -> Result<()> {
 pub(crate) fn sync_folder(disk: &DiskRef, folder: &Path) -> Result<()> {
     disk.sync_folder(folder)
         .map_err(|e| Error::io("put its names on the disk", folder, e))
+}
+
+/// The file beside another one that has its name and an ending behind it.
+pub(crate) fn with_ending(path: &Path, ending: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(ending);
+    PathBuf::from(name)
 }
 
 /// The folder that a file is to stand in.

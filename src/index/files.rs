@@ -1,7 +1,7 @@
 //! Sidecar files on the disk: where they may stand, how one is replaced or added to without anybody
 //! who has it mapped noticing. Knows nothing of what is in them.
 
-use std::fs::{File, OpenOptions, TryLockError};
+use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -9,7 +9,7 @@ use std::time::Duration;
 use xxhash_rust::xxh3::xxh3_128;
 
 use crate::disk::{DiskRef, Through, folder_of, make_folder};
-use crate::log::Identity;
+use crate::log::{remove_abandoned, stands_at};
 
 /// Replaces a sidecar: a new file in the same folder, then a rename. Who has the old one mapped
 /// keeps it. Not flushed to the disk: a torn one is noticed and rebuilt.
@@ -33,6 +33,8 @@ pub(super) fn write_whole(disk: &DiskRef, path: &Path, frames: &[u8]) -> io::Res
 
 /// So many may write the same sidecar at once.
 const MOST: usize = 8;
+/// Nobody writes a sidecar for longer than this.
+const LONG: Duration = Duration::from_secs(600);
 
 /// A new file beside a sidecar, locked while it is open, under one of a few names: so what a process
 /// leaves that died before its rename is found by the next one, and removed.
@@ -51,7 +53,7 @@ fn temporary_file(
         folder.join(file)
     });
     for name in &names {
-        remove_abandoned(disk, name);
+        remove_abandoned(disk, name, LONG);
     }
     for name in names {
         match disk.create(&name) {
@@ -70,39 +72,6 @@ fn temporary_file(
     Err(io::Error::other("others are writing this sidecar"))
 }
 
-/// Removes a file that nobody writes any more.
-fn remove_abandoned(disk: &DiskRef, path: &Path) {
-    /// Nobody writes a sidecar for longer than this.
-    const LONG: Duration = Duration::from_secs(600);
-    // What is no file was put there by somebody else, and opening it might wait for ever.
-    let is_file = path.symlink_metadata().is_ok_and(|found| found.is_file());
-    let Some(file) = is_file
-        .then(|| OpenOptions::new().write(true).open(path).ok())
-        .flatten()
-    else {
-        return;
-    };
-    let is_abandoned = match file.try_lock() {
-        Ok(()) => true,
-        Err(TryLockError::WouldBlock) => false,
-        Err(TryLockError::Error(_)) => file
-            .metadata()
-            .and_then(|metadata| metadata.modified())
-            .is_ok_and(|time| time.elapsed().is_ok_and(|age| age > LONG)),
-    };
-    if is_abandoned && stands_at(&file, path) {
-        let _ = disk.remove(path);
-    }
-}
-
-/// Whether a path leads to a file that was opened by it.
-fn stands_at(file: &File, path: &Path) -> bool {
-    let (Ok(opened), Ok(now)) = (file.metadata(), path.symlink_metadata()) else {
-        return false;
-    };
-    Identity::of(&opened).is_same_file(&Identity::of(&now))
-}
-
 /// Adds frames at the end of a sidecar that still is as it was loaded. Nobody's mapping changes:
 /// the bytes lie behind what others know.
 pub(super) fn append(
@@ -112,16 +81,13 @@ pub(super) fn append(
     frames: &[u8],
 ) -> io::Result<()> {
     let changed = || io::Error::other("the sidecar changed meanwhile");
-    // Opening a pipe would wait for somebody to read it.
-    if !std::fs::metadata(path)?.is_file() {
+    // Opening a pipe would wait for somebody to read it, and a link is not followed.
+    if !std::fs::symlink_metadata(path)?.is_file() {
         return Err(changed());
     }
     let file = OpenOptions::new().append(true).open(path)?;
     file.try_lock().map_err(|_| changed())?;
-    let opened = file.metadata()?;
-    if opened.len() != expected_len
-        || Identity::of(&opened).inode != Identity::of(&std::fs::metadata(path)?).inode
-    {
+    if file.metadata()?.len() != expected_len || !stands_at(&file, path) {
         return Err(changed());
     }
     // One write, so that a process that dies leaves at most a torn frame, which fails its checksum.

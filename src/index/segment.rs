@@ -5,8 +5,6 @@
 use std::fs::File;
 use std::ops::Range;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Instant;
 
 use rkyv::rancor;
 use rkyv::util::AlignedVec;
@@ -19,7 +17,7 @@ use super::frame::{ALIGN, COLUMNS, FrameHeader, HEADER, PART, format_of, padded}
 use super::pages::{Grid, InPage, PAGE};
 use super::summary::{ArchivedDetails, ArchivedSummary, Details, Summary};
 use crate::error::Result as LogResult;
-use crate::log::{LogFile, Map};
+use crate::log::{LogFile, Looks, Map};
 
 /// A sidecar turned out to be wrong where it was used: it is to be rebuilt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,20 +30,12 @@ pub(crate) enum Backing {
     Owned(Arc<AlignedVec>),
 }
 
-/// Answers that come faster than this one after the other are taken for a run.
-const RUN: u64 = 4_000;
-/// In a run a mapped file is looked at this often, in nanoseconds.
-const LOOK: u64 = 1_000_000;
-
 /// A mapped file, kept open so that its length can be asked for.
 #[derive(Debug)]
 pub(crate) struct Mapped {
     map: Map,
     file: File,
-    begun: Instant,
-    /// When it was used last, and looked at, in nanoseconds since then.
-    used: AtomicU64,
-    looked: AtomicU64,
+    looks: Looks,
 }
 
 impl Mapped {
@@ -53,28 +43,18 @@ impl Mapped {
         Self {
             map,
             file,
-            begun: Instant::now(),
-            used: AtomicU64::new(0),
-            looked: AtomicU64::new(0),
+            looks: Looks::new(),
         }
     }
 
-    /// Whether the file still has all that is mapped. A look is a system call, which would be a good
-    /// part of a small answer, so that of a run of them not each one looks.
+    /// Whether the file still has all that is mapped.
     fn is_whole(&self) -> bool {
-        let now = u64::try_from(self.begun.elapsed().as_nanos()).unwrap_or(u64::MAX);
-        let used = self.used.swap(now, Ordering::Relaxed);
-        let looked = self.looked.load(Ordering::Relaxed);
-        let is_run = now.saturating_sub(used) < RUN && now.saturating_sub(looked) < LOOK;
-        if is_run && looked > 0 {
-            return true;
-        }
-        let len = self.file.metadata().map_or(0, |now| now.len());
-        let is_whole = len >= len64(self.map.as_slice().len());
-        if is_whole {
-            self.looked.store(now, Ordering::Relaxed);
-        }
-        is_whole
+        let look = || {
+            let len = self.file.metadata().map_or(0, |now| now.len());
+            let is_whole = len >= len64(self.map.as_slice().len());
+            is_whole.then_some(()).ok_or(Damaged)
+        };
+        self.looks.look(look).is_ok()
     }
 }
 

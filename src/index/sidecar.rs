@@ -15,7 +15,7 @@ use super::frame::{FrameHeader, PART, SALVAGED, TAIL, format_of};
 use super::merge::{MOST_SEGMENTS, merge};
 use super::segment::{Backing, Damaged, Mapped, Segment, len64};
 use super::view::Index;
-use crate::disk::DiskRef;
+use crate::disk::{DiskRef, with_ending};
 use crate::error::Result;
 use crate::log::{Identity, LogFile, Map, Reading, open_regular, read_exact_at};
 
@@ -105,13 +105,16 @@ impl Sidecar {
                 places: vec![folder.join(hashed_name(log))],
             };
         }
-        let mut beside = log.as_os_str().to_owned();
-        beside.push(".idx");
-        let mut places = vec![PathBuf::from(beside)];
+        let mut places = vec![Self::beside(log)];
         if let Some(cache) = cache_folder() {
             places.push(cache.join(hashed_name(log)));
         }
         Self { places }
+    }
+
+    /// The sidecar of a log that stands beside it.
+    pub(crate) fn beside(log: &Path) -> PathBuf {
+        with_ending(log, ".idx")
     }
 
     /// Whether there is a sidecar, good or bad.

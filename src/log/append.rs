@@ -4,22 +4,17 @@
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
 
 use super::Identity;
 use super::file::refuse_irregular;
 use super::lock::lock;
-use crate::disk::{DiskRef, Through, folder_of, sync_folder};
+use super::looks::Looks;
+use crate::disk::{DiskRef, Through, folder_of, sync_folder, with_ending};
 use crate::error::{Code, Error, Result};
 
 /// What the system has in memory after a failed flush may or may not reach the disk, and a second
 /// flush would not say.
 const FAILED_FLUSH: &str = "an earlier flush to the disk failed";
-/// Appends that come faster than this one after the other are taken for a run in which nobody in
-/// this process can have touched the file in between.
-const RUN: Duration = Duration::from_micros(4);
-/// In a run the file is looked at this often.
-const LOOK: Duration = Duration::from_millis(1);
 
 /// A log that is open for appending.
 pub(crate) struct Appender {
@@ -37,8 +32,7 @@ pub(crate) struct Appender {
     torn: Option<PathBuf>,
     /// Why nothing more can be written.
     broken: Option<&'static str>,
-    last_append: Option<Instant>,
-    last_look: Option<Instant>,
+    looks: Looks,
 }
 
 /// What is to be done about a last line without a newline.
@@ -102,8 +96,7 @@ impl Appender {
             tail: None,
             torn: None,
             broken: None,
-            last_append: None,
-            last_look: None,
+            looks: Looks::new(),
         }
     }
 
@@ -151,14 +144,7 @@ impl Appender {
     /// that failed, takes no more writes.
     pub(crate) fn append(&mut self, line: &[u8], durable: bool) -> Result<u64> {
         self.check_usable()?;
-        let now = Instant::now();
-        let is_run = self.last_append.is_some_and(|last| now - last < RUN)
-            && self.last_look.is_some_and(|last| now - last < LOOK);
-        if !is_run {
-            self.look()?;
-            self.last_look = Some(now);
-        }
-        self.last_append = Some(now);
+        self.looks.look(|| self.look())?;
         if durable {
             self.sync_name()?;
         }
@@ -278,12 +264,11 @@ impl Appender {
         let mut torn = log.take(self.len.saturating_sub(start));
         // The same offset may have been torn before: no earlier copy is written over.
         for attempt in 0u32.. {
-            let mut name = path.as_os_str().to_owned();
-            name.push(format!(".torn-{start}"));
+            let mut ending = format!(".torn-{start}");
             if attempt > 0 {
-                name.push(format!("-{attempt}"));
+                ending.push_str(&format!("-{attempt}"));
             }
-            let beside = PathBuf::from(name);
+            let beside = with_ending(path, &ending);
             let failed = |e| Error::io("keep the log's torn last line in it", &beside, e);
             let disk = &self.disk;
             let file = match disk.create(&beside) {

@@ -60,6 +60,14 @@ impl Identity {
     }
 }
 
+/// Whether a path itself, and not a link in its place, leads to an opened file.
+pub(crate) fn stands_at(file: &File, path: &Path) -> bool {
+    let (Ok(opened), Ok(now)) = (file.metadata(), path.symlink_metadata()) else {
+        return false;
+    };
+    Identity::of(&opened).is_same_file(&Identity::of(&now))
+}
+
 /// Opens a file that is one: not a folder, a pipe or a device, which would block or never end.
 pub(crate) fn open_regular(path: &Path) -> Result<(File, Metadata)> {
     let before = std::fs::metadata(path).map_err(|e| Error::io("open it", path, e))?;

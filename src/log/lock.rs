@@ -1,9 +1,12 @@
-//! The writer's lock: one writer a log, by an advisory lock on the log itself, which the system
-//! gives back when a process ends, however it ends.
+//! Locks that the system gives back when a process ends, however it ends: the writer's, one a log, on
+//! the log itself; and those on provisional files, which tell whether their writer still lives.
 
 use std::fs::{File, TryLockError};
 use std::path::Path;
+use std::time::Duration;
 
+use super::stands_at;
+use crate::disk::DiskRef;
 use crate::error::{Code, Error, Result};
 
 /// Takes the writer's lock of an opened file, or says who has it.
@@ -30,6 +33,30 @@ pub(crate) fn lock(file: &File, path: &Path) -> Result<()> {
             .at_path(path))
         }
         Err(TryLockError::Error(error)) => Err(Error::io("lock it", path, error)),
+    }
+}
+
+/// Removes a provisional file that nobody writes any more: whoever writes one has it locked, and where
+/// locks do not work it is older than `old`.
+pub(crate) fn remove_abandoned(disk: &DiskRef, path: &Path, old: Duration) {
+    // What is no file was put there by somebody else, and opening it might wait for ever.
+    if !path.symlink_metadata().is_ok_and(|found| found.is_file()) {
+        return;
+    }
+    let Ok(file) = File::options().write(true).open(path) else {
+        return;
+    };
+    let is_abandoned = match file.try_lock() {
+        Ok(()) => true,
+        Err(TryLockError::WouldBlock) => false,
+        Err(TryLockError::Error(_)) => file
+            .metadata()
+            .and_then(|metadata| metadata.modified())
+            .is_ok_and(|time| time.elapsed().is_ok_and(|age| age > old)),
+    };
+    // The lock that this took goes with the file.
+    if is_abandoned && stands_at(&file, path) {
+        let _ = disk.remove(path);
     }
 }
 

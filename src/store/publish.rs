@@ -1,7 +1,7 @@
 //! The one way a new file of the store comes to be: whole or not at all, and never over another.
 //! For creating, forking and converting; appends to nothing.
 
-use std::fs::{self, File, TryLockError};
+use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use crate::disk::{DiskRef, Through, folder_of, sync_folder};
 use crate::error::{Code, Error, Result};
-use crate::log::Identity;
+use crate::log::{remove_abandoned, stands_at};
 
 /// How much is collected before it goes to the system.
 const BUFFER: usize = 1 << 20;
@@ -159,11 +159,7 @@ fn give_name(disk: &DiskRef, draft: &Path, target: &Path) -> Result<()> {
 
 /// Removes a new file whose name may not last: the caller is told that there is none.
 fn take_back(disk: &DiskRef, file: &File, target: &Path) {
-    let is_same = |now| {
-        file.metadata()
-            .is_ok_and(|made| Identity::of(&made).is_same_file(&Identity::of(&now)))
-    };
-    if target.symlink_metadata().is_ok_and(is_same) {
+    if stands_at(file, target) {
         let _ = disk.remove(target);
     }
 }
@@ -189,26 +185,7 @@ fn sweep(disk: &DiskRef, folder: &Path) {
         if !is_draft {
             continue;
         }
-        let path = item.path();
-        if let Ok(file) = File::options().write(true).open(&path)
-            && is_left(&file)
-        {
-            let _ = disk.remove(&path);
-        }
-    }
-}
-
-/// Whether nobody writes a draft any more. The lock that this takes goes with the file.
-fn is_left(file: &File) -> bool {
-    match file.try_lock() {
-        Ok(()) => true,
-        Err(TryLockError::WouldBlock) => false,
-        Err(TryLockError::Error(_)) => file
-            .metadata()
-            .and_then(|metadata| metadata.modified())
-            .ok()
-            .and_then(|modified| modified.elapsed().ok())
-            .is_some_and(|age| age > OLD),
+        remove_abandoned(disk, &item.path(), OLD);
     }
 }
 
@@ -301,5 +278,25 @@ mod tests {
         )
         .unwrap();
         assert_eq!(names(folder.path()), ["a", "b"]);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_pipe_or_a_link_that_is_called_like_a_draft_is_left_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        let pipe = folder.path().join(format!("{BEFORE}1-1-00000000{AFTER}"));
+        let made = std::process::Command::new("mkfifo").arg(&pipe).status();
+        assert!(made.unwrap().success());
+        let link = folder.path().join(format!("{BEFORE}1-2-00000000{AFTER}"));
+        std::os::unix::fs::symlink("kept", &link).unwrap();
+        fs::write(folder.path().join("kept"), b"kept").unwrap();
+        publish::<_, _, Error>(
+            &DiskRef::default(),
+            &folder.path().join("a"),
+            |out| out.put(b"a"),
+            || Ok(()),
+        )
+        .unwrap();
+        assert_eq!(names(folder.path()).len(), 4);
     }
 }

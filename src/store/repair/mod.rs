@@ -15,14 +15,15 @@ mod turn;
 mod write;
 
 use std::cell::{Cell, RefCell};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 pub use report::{Fix, FixKind, Repaired};
 
 use super::OpenOptions;
 use super::publish::publish;
-use crate::disk::DiskRef;
+use crate::disk::{DiskRef, with_ending};
 use crate::error::{Error, Result};
+use crate::index::Sidecar;
 use crate::log::LogFile;
 use crate::model::Format;
 use opening::Opening;
@@ -88,7 +89,8 @@ pub fn repair(
         opening.forget_header(&log);
         survey = Survey::of(&log, &opening, &|done| progress(0, done))?;
     }
-    let aside = beside(target);
+    // Where that goes which the copy does not hold.
+    let aside = with_ending(target, ".dropped");
     let ranges = RefCell::new(Vec::new());
     let is_aside = Cell::new(false);
     let written = publish(
@@ -117,10 +119,9 @@ pub fn repair(
     }
     let (notes, bytes) = written?;
     // Of a file that had this name before. It would be noticed and made again, but `verify` would say so.
-    let mut stale = target.as_os_str().to_owned();
-    stale.push(".idx");
-    if Path::new(&stale).is_file() {
-        let _ = options.disk.remove(Path::new(&stale));
+    let stale = Sidecar::beside(target);
+    if stale.is_file() {
+        let _ = options.disk.remove(&stale);
     }
     if let Some(call) = &options.progress {
         call(total, total);
@@ -140,13 +141,6 @@ pub fn repair(
         fixes: notes.fixes,
         fix_count: notes.fix_count,
     })
-}
-
-/// Where that goes which a copy does not hold.
-fn beside(target: &Path) -> PathBuf {
-    let mut name = target.as_os_str().to_owned();
-    name.push(".dropped");
-    name.into()
 }
 
 /// Writes ranges of the source into a file of their own, a newline after each.

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::{Repository, header_id, place};
 use crate::contract::{CreateOptions, ForkScope};
-use crate::disk::{DiskRef, folder_of, make_folder, sync_folder};
+use crate::disk::{DiskRef, folder_of, make_folder, sync_folder, with_ending};
 use crate::error::{Code, Error, Result};
 use crate::format::{Line, header_line, now_nanos};
 use crate::index::Sidecar;
@@ -312,7 +312,7 @@ fn delete(path: &Path, options: &OpenOptions) -> Result<()> {
         // The folder decides whether a file may be removed, not the file.
         Err(_) => None,
     };
-    let mut derived = vec![with_ending(path, ".idx")];
+    let mut derived = vec![Sidecar::beside(path)];
     let sidecar = Sidecar::of(path, options.index_dir.as_deref());
     if let Ok(log) = LogFile::open(path, Reading::Read)
         && let Ok(Ok(loaded)) = sidecar.load(&log, Reading::Read)
@@ -352,10 +352,4 @@ fn delete(path: &Path, options: &OpenOptions) -> Result<()> {
     }
     drop(held);
     sync_folder(disk, folder_of(path))
-}
-
-fn with_ending(path: &Path, ending: &str) -> PathBuf {
-    let mut name = path.as_os_str().to_owned();
-    name.push(ending);
-    PathBuf::from(name)
 }

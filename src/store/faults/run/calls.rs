@@ -132,24 +132,28 @@ impl Run {
         });
     }
 
+    /// What a fact changes: where the format has none, it is an entry of a kind of its own.
+    fn fact(&mut self, fact: String, kind: &str) -> Change {
+        if self.format.has_lanes() {
+            return Change {
+                item: fact,
+                lane: None,
+                leaf: None,
+            };
+        }
+        let parent = place(self.known().model.leaf("main"));
+        Change {
+            item: format!("entry {kind} on main behind {parent} "),
+            lane: Some("main".to_owned()),
+            leaf: None,
+        }
+    }
+
     pub(in crate::store::faults) fn name(&mut self, name: Option<&str>) {
         if self.session.is_none() {
             return;
         }
-        let change = if self.format.has_lanes() {
-            Change {
-                item: format!("name {name:?}"),
-                lane: None,
-                leaf: None,
-            }
-        } else {
-            let parent = place(self.known().model.leaf("main"));
-            Change {
-                item: format!("entry session_info on main behind {parent} "),
-                lane: Some("main".to_owned()),
-                leaf: None,
-            }
-        };
+        let change = self.fact(format!("name {name:?}"), "session_info");
         self.change("name", &change, |session| session.set_name(name));
     }
 
@@ -158,20 +162,7 @@ impl Run {
             return;
         }
         let id = self.id(at);
-        let change = if self.format.has_lanes() {
-            Change {
-                item: format!("label #{at} {label:?}"),
-                lane: None,
-                leaf: None,
-            }
-        } else {
-            let parent = place(self.known().model.leaf("main"));
-            Change {
-                item: format!("entry label on main behind {parent} "),
-                lane: Some("main".to_owned()),
-                leaf: None,
-            }
-        };
+        let change = self.fact(format!("label #{at} {label:?}"), "label");
         self.change("label", &change, |session| session.set_label(&id, label));
     }
 }
