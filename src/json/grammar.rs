@@ -2,10 +2,10 @@
 //! that simd-json refuses, and the reader of single lines. Accepts any depth, any number, any
 //! `\uXXXX`, and bytes of 0x80 and above inside strings (noting whether they are UTF-8).
 
-use std::borrow::Cow;
 use std::ops::Range;
 
-use super::{Document, Json, Number, decode};
+use super::Document;
+use super::tree::{Item, Kind, Node};
 
 /// Where and why a text is not JSON.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -14,26 +14,6 @@ pub(crate) struct Syntax {
     pub(crate) at: usize,
     /// What was expected there.
     pub(crate) expected: &'static str,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
-    Object,
-    Array,
-    String,
-    Number,
-    True,
-    False,
-    Null,
-}
-
-/// A value: what it is, where it stands, and the number of the node behind all that it holds.
-#[derive(Clone, Copy, Debug)]
-struct Item {
-    kind: Kind,
-    start: usize,
-    end: usize,
-    next: usize,
 }
 
 /// A parsed text. Nodes stand in document order; an object's keys and values alternate.
@@ -117,12 +97,7 @@ impl<'t> Grammar<'t> {
                         return Err(fail("a key in quotes"));
                     }
                     let end = string(text, at, &mut utf8)?;
-                    items.push(Item {
-                        kind: Kind::String,
-                        start: at,
-                        end,
-                        next: number + 1,
-                    });
+                    items.push(Item::new(Kind::String, at, end));
                     at = end;
                     while text.get(at).is_some_and(|&b| space(b)) {
                         at += 1;
@@ -147,12 +122,7 @@ impl<'t> Grammar<'t> {
                         b'-' | b'0'..=b'9' => (Kind::Number, digits(text, at)?),
                         _ => return Err(fail("a value")),
                     };
-                    items.push(Item {
-                        kind,
-                        start: at,
-                        end,
-                        next: number + 1,
-                    });
+                    items.push(Item::new(kind, at, end));
                     at = end;
                     expect = match kind {
                         Kind::Object => {
@@ -197,7 +167,7 @@ impl<'t> Grammar<'t> {
                 ends.pop();
             }
             if matches!(item.kind, Kind::Object | Kind::Array) {
-                ends.push(item.next);
+                ends.push(number + item.size);
                 deepest = deepest.max(ends.len());
             }
         }
@@ -210,10 +180,12 @@ fn space(byte: u8) -> bool {
 }
 
 fn close(items: &mut [Item], open: &mut Vec<usize>, end: usize) {
-    let next = items.len();
-    if let Some(item) = open.pop().and_then(|number| items.get_mut(number)) {
+    let after = items.len();
+    if let Some(number) = open.pop()
+        && let Some(item) = items.get_mut(number)
+    {
         item.end = end;
-        item.next = next;
+        item.size = after - number;
     }
 }
 
@@ -273,7 +245,7 @@ fn string(text: &[u8], start: usize, utf8: &mut bool) -> Result<usize, Syntax> {
     Ok(at + 1)
 }
 
-fn literal(text: &[u8], at: usize, word: &'static [u8]) -> Result<usize, Syntax> {
+pub(super) fn literal(text: &[u8], at: usize, word: &'static [u8]) -> Result<usize, Syntax> {
     match text.get(at..at + word.len()) {
         Some(found) if found == word => Ok(at + word.len()),
         _ => Err(Syntax {
@@ -284,7 +256,7 @@ fn literal(text: &[u8], at: usize, word: &'static [u8]) -> Result<usize, Syntax>
 }
 
 /// The end of the number that starts at `start`.
-fn digits(text: &[u8], start: usize) -> Result<usize, Syntax> {
+pub(super) fn digits(text: &[u8], start: usize) -> Result<usize, Syntax> {
     let run = |from: usize| {
         text.get(from..)
             .unwrap_or_default()
@@ -316,108 +288,6 @@ fn digits(text: &[u8], start: usize) -> Result<usize, Syntax> {
     Ok(at)
 }
 
-/// A value in a [`Grammar`] document.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Node<'d> {
-    document: &'d Grammar<'d>,
-    number: usize,
-    item: Item,
-}
-
-impl<'d> Node<'d> {
-    fn at(document: &'d Grammar<'d>, number: usize) -> Option<Self> {
-        let item = *document.items.get(number)?;
-        Some(Self {
-            document,
-            number,
-            item,
-        })
-    }
-
-    /// The value as it stands in the text.
-    pub(crate) fn raw(self) -> &'d [u8] {
-        self.document.text.get(self.span()).unwrap_or_default()
-    }
-
-    /// Where it stands in the text.
-    pub(crate) fn span(self) -> Range<usize> {
-        self.item.start..self.item.end
-    }
-
-    /// The keys with their values as nodes, in order.
-    pub(crate) fn members(self) -> impl Iterator<Item = (Self, Self)> {
-        let mut children = self.children(Kind::Object);
-        std::iter::from_fn(move || Some((children.next()?, children.next()?)))
-    }
-
-    fn children(self, kind: Kind) -> impl Iterator<Item = Self> {
-        let end = if self.item.kind == kind {
-            self.item.next
-        } else {
-            0
-        };
-        let mut number = self.number + 1;
-        std::iter::from_fn(move || {
-            if number >= end {
-                return None;
-            }
-            let child = Self::at(self.document, number)?;
-            number = child.item.next;
-            Some(child)
-        })
-    }
-}
-
-impl<'d> Json<'d> for Node<'d> {
-    fn text(self) -> Option<Cow<'d, str>> {
-        if self.item.kind != Kind::String {
-            return None;
-        }
-        let inner = self.item.start + 1..self.item.end.saturating_sub(1);
-        Some(decode(self.document.text.get(inner).unwrap_or_default()))
-    }
-
-    fn number(self) -> Option<Number> {
-        if self.item.kind != Kind::Number {
-            return None;
-        }
-        let digits = std::str::from_utf8(self.raw()).ok()?;
-        match digits.parse::<i64>() {
-            Ok(whole) => Some(Number::Whole(whole)),
-            Err(_) => digits.parse::<f64>().ok().map(Number::Real),
-        }
-    }
-
-    fn boolean(self) -> Option<bool> {
-        match self.item.kind {
-            Kind::True => Some(true),
-            Kind::False => Some(false),
-            _ => None,
-        }
-    }
-
-    fn is_null(self) -> bool {
-        self.item.kind == Kind::Null
-    }
-
-    fn is_object(self) -> bool {
-        self.item.kind == Kind::Object
-    }
-
-    fn is_array(self) -> bool {
-        self.item.kind == Kind::Array
-    }
-
-    fn fields(self) -> impl Iterator<Item = (Cow<'d, str>, Self)> {
-        self.members()
-            .map(|(key, value)| (key.text().unwrap_or_default(), value))
-    }
-
-    fn items(self) -> impl Iterator<Item = Self> {
-        self.children(Kind::Array)
-    }
-}
-
 impl Document for Grammar<'_> {
     type Value<'d>
         = Node<'d>
@@ -425,25 +295,14 @@ impl Document for Grammar<'_> {
         Self: 'd;
 
     fn root(&self) -> Node<'_> {
-        // A parsed document has at least one item.
-        let nothing = Item {
-            kind: Kind::Null,
-            start: 0,
-            end: 0,
-            next: 0,
-        };
-        Node {
-            document: self,
-            number: 0,
-            item: self.items.first().copied().unwrap_or(nothing),
-        }
+        Node::root(self.text, &self.items)
     }
 
     fn span(&self, key: &str) -> Option<Range<usize>> {
-        self.root().field(key).map(Node::span)
+        self.root().span_of(key)
     }
 }
 
 #[cfg(test)]
 #[path = "grammar_tests.rs"]
-mod tests;
+pub(in crate::json) mod tests;

@@ -21,7 +21,7 @@ fn fast(text: &[u8]) -> Option<(Vec<String>, Option<std::ops::Range<usize>>)> {
     })
 }
 
-const TEXTS: &[&str] = &[
+pub(in crate::json) const TEXTS: &[&str] = &[
     "{}",
     "[]",
     "null",

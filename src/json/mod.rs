@@ -5,15 +5,19 @@
 mod fast;
 mod grammar;
 mod print;
+mod structural;
 mod text;
+mod tree;
 
 use std::borrow::Cow;
 use std::ops::Range;
 
 pub(crate) use fast::{FastParser, PADDING};
-pub(crate) use grammar::{Grammar, Node};
+pub(crate) use grammar::Grammar;
 pub(crate) use print::{compact, pretty};
+pub(crate) use structural::Scanner;
 pub(crate) use text::{decode, lossy};
+pub(crate) use tree::Node;
 
 /// White space by RFC 8259, less the newline, which cannot stand inside a line.
 pub(crate) fn is_space(byte: u8) -> bool {

@@ -1,0 +1,143 @@
+//! The values of a text as a list in document order, each with its place. What the two parsers that
+//! leave a line as it is make of it, and how it is walked.
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use super::{Json, Number, decode};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    Object,
+    Array,
+    String,
+    Number,
+    True,
+    False,
+    Null,
+}
+
+/// A value: what it is, where it stands, and how many items it takes with all that it holds. An
+/// object's keys and values alternate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Item {
+    pub(super) kind: Kind,
+    pub(super) start: usize,
+    pub(super) end: usize,
+    pub(super) size: usize,
+}
+
+impl Item {
+    /// A value that holds nothing yet.
+    pub(super) fn new(kind: Kind, start: usize, end: usize) -> Self {
+        Self {
+            kind,
+            start,
+            end,
+            size: 1,
+        }
+    }
+}
+
+/// A value in a parsed text.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Node<'d> {
+    text: &'d [u8],
+    /// Its item, those of what it holds, and all behind.
+    items: &'d [Item],
+}
+
+impl<'d> Node<'d> {
+    /// The whole of a text, by its items.
+    pub(super) fn root(text: &'d [u8], items: &'d [Item]) -> Self {
+        Self { text, items }
+    }
+
+    fn kind(self) -> Option<Kind> {
+        self.items.first().map(|item| item.kind)
+    }
+
+    /// The value as it stands in the text.
+    pub(crate) fn raw(self) -> &'d [u8] {
+        self.text.get(self.span()).unwrap_or_default()
+    }
+
+    /// Where it stands in the text.
+    pub(crate) fn span(self) -> Range<usize> {
+        self.items.first().map_or(0..0, |item| item.start..item.end)
+    }
+
+    /// Where the value of the last field with a key stands in the text.
+    pub(super) fn span_of(self, key: &str) -> Option<Range<usize>> {
+        self.field(key).map(Node::span)
+    }
+
+    /// The keys with their values as nodes, in order.
+    pub(crate) fn members(self) -> impl Iterator<Item = (Self, Self)> {
+        let mut children = self.children(Kind::Object);
+        std::iter::from_fn(move || Some((children.next()?, children.next()?)))
+    }
+
+    fn children(self, kind: Kind) -> impl Iterator<Item = Self> {
+        let mut left = match self.items {
+            [item, ..] if item.kind == kind => self.items.get(1..item.size).unwrap_or_default(),
+            _ => [].as_slice(),
+        };
+        let text = self.text;
+        std::iter::from_fn(move || {
+            let size = left.first()?.size;
+            let child = Self { text, items: left };
+            left = left.get(size..).unwrap_or_default();
+            Some(child)
+        })
+    }
+}
+
+impl<'d> Json<'d> for Node<'d> {
+    fn text(self) -> Option<Cow<'d, str>> {
+        match (self.kind(), self.raw()) {
+            (Some(Kind::String), [b'"', inner @ .., b'"']) => Some(decode(inner)),
+            _ => None,
+        }
+    }
+
+    fn number(self) -> Option<Number> {
+        if self.kind() != Some(Kind::Number) {
+            return None;
+        }
+        let digits = std::str::from_utf8(self.raw()).ok()?;
+        match digits.parse::<i64>() {
+            Ok(whole) => Some(Number::Whole(whole)),
+            Err(_) => digits.parse::<f64>().ok().map(Number::Real),
+        }
+    }
+
+    fn boolean(self) -> Option<bool> {
+        match self.kind() {
+            Some(Kind::True) => Some(true),
+            Some(Kind::False) => Some(false),
+            _ => None,
+        }
+    }
+
+    fn is_null(self) -> bool {
+        self.kind() == Some(Kind::Null)
+    }
+
+    fn is_object(self) -> bool {
+        self.kind() == Some(Kind::Object)
+    }
+
+    fn is_array(self) -> bool {
+        self.kind() == Some(Kind::Array)
+    }
+
+    fn fields(self) -> impl Iterator<Item = (Cow<'d, str>, Self)> {
+        self.members()
+            .map(|(key, value)| (key.text().unwrap_or_default(), value))
+    }
+
+    fn items(self) -> impl Iterator<Item = Self> {
+        self.children(Kind::Array)
+    }
+}
