@@ -12,7 +12,7 @@ use crate::error::{Code, Error, Result};
 use crate::format::{
     Header, Kind, Meaning, Mutation, by_shape, claims_header, detect, interpret, payload_key,
 };
-use crate::json::{Document, FastParser, Grammar};
+use crate::json::{Document, Grammar, Json, Scanner};
 use crate::log::{Finding, Line, Lines, LogFile, Piece, Pieces, judge};
 use crate::model::Format;
 
@@ -309,7 +309,7 @@ impl Work<'_> {
         let _guard = Abandon(self);
         let mut buffer = Vec::new();
         let mut chunk = Chunk::new(self.format);
-        let mut parser = FastParser::new();
+        let mut scanner = Scanner::new();
         loop {
             let (ticket, piece) = match self.take(&mut buffer) {
                 Ok(Some(taken)) => taken,
@@ -317,9 +317,7 @@ impl Work<'_> {
                 Err(error) => return self.fail(error),
             };
             chunk.clear();
-            if let Err(error) = self.parse(piece, &mut buffer, &mut chunk, &mut parser) {
-                return self.fail(error);
-            }
+            self.parse(piece, &buffer, &mut chunk, &mut scanner);
             let mut sink = self.sink.lock();
             while sink.turn != ticket && sink.stopped.is_none() {
                 self.turned.wait(&mut sink);
@@ -362,62 +360,49 @@ impl Work<'_> {
         Ok(Some((ticket, piece)))
     }
 
-    fn parse(
-        &self,
-        piece: Piece,
-        buffer: &mut [u8],
-        chunk: &mut Chunk,
-        parser: &mut FastParser,
-    ) -> Result<()> {
+    fn parse(&self, piece: Piece, buffer: &[u8], chunk: &mut Chunk, scanner: &mut Scanner) {
         let done = self.from.saturating_sub(piece.offset);
         let mut next = usize::try_from(done).unwrap_or(usize::MAX).min(piece.len);
         while next < piece.len {
             let rest = buffer.get(next..piece.len).unwrap_or_default();
-            let len = memchr::memchr(b'\n', rest).unwrap_or(rest.len());
+            chunk.lines += 1;
+            next += self.line(rest, piece, piece.offset + len64(next), chunk, scanner) + 1;
+        }
+    }
+
+    /// The line at the start of a text; its length.
+    fn line(
+        &self,
+        text: &[u8],
+        piece: Piece,
+        offset: u64,
+        chunk: &mut Chunk,
+        scanner: &mut Scanner,
+    ) -> usize {
+        let at = At {
+            line: chunk.lines,
+            offset,
+        };
+        let scanned = scanner.line(text);
+        let len = scanned.len;
+        // Most lines are an object from their first byte to their last; others are looked at closely.
+        if let Some(document) = scanned.document
+            && document.root().is_object()
+            && document.root().span() == (0..len)
+        {
+            let first_text = chunk.first_message.is_none();
+            let mut meaning = interpret(self.format, document.root(), first_text);
+            let place = place_of(&document, &meaning, self.format, offset, len);
+            chunk.add(&mut meaning, place, at);
+        } else {
             let line = Line {
-                offset: piece.offset + len64(next),
+                offset,
                 len,
                 terminated: piece.terminated,
             };
-            chunk.lines += 1;
-            let padded = buffer.get_mut(next..).unwrap_or_default();
-            self.line(padded, line, chunk, parser)?;
-            next += len + 1;
+            self.odd_line(text.get(..len).unwrap_or_default(), line, chunk, at);
         }
-        Ok(())
-    }
-
-    /// One line; `padded` goes on behind it.
-    fn line(
-        &self,
-        padded: &mut [u8],
-        line: Line,
-        chunk: &mut Chunk,
-        parser: &mut FastParser,
-    ) -> Result<()> {
-        let at = At {
-            line: chunk.lines,
-            offset: line.offset,
-        };
-        let bytes = padded.get(..line.len).unwrap_or_default();
-        // Most lines are an object from their first byte to their last; others are looked at closely.
-        if bytes.first() != Some(&b'{') || bytes.last() != Some(&b'}') {
-            self.odd_line(bytes, line, chunk, at);
-            return Ok(());
-        }
-        let format = self.format;
-        let first_text = chunk.first_message.is_none();
-        let done = parser.parse(padded, line.len, |document| {
-            let mut meaning = interpret(format, document.root(), first_text);
-            let place = place_of(document, &meaning, format, line.offset, line.len);
-            chunk.add(&mut meaning, place, at);
-        });
-        if done.is_none() {
-            // Parsing in place has left its marks: the line is read again.
-            let bytes = self.log.read(line.offset, line.len)?.unwrap_or_default();
-            self.odd_line(&bytes, line, chunk, at);
-        }
-        Ok(())
+        len
     }
 
     fn odd_line(&self, bytes: &[u8], line: Line, chunk: &mut Chunk, at: At) {
