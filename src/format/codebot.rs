@@ -79,7 +79,7 @@ pub(super) fn kind_by_name(name: &str) -> Option<Kind> {
 }
 
 /// Takes from the payload what the index remembers; false if it does not have the kind's shape.
-fn read_payload<'a, V: Json<'a>>(
+pub(super) fn read_payload<'a, V: Json<'a>>(
     kind: Kind,
     data: V,
     first_text: bool,

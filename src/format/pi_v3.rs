@@ -97,7 +97,7 @@ pub(super) fn kind_by_name(name: &str) -> Option<Kind> {
 }
 
 /// Takes from an entry what the index remembers; false if it does not have the kind's shape.
-fn read_payload<'a, V: Json<'a>>(kind: Kind, object: V, entry: &mut Entry<'a>) -> bool {
+pub(super) fn read_payload<'a, V: Json<'a>>(kind: Kind, object: V, entry: &mut Entry<'a>) -> bool {
     match kind {
         Kind::ModelChange => read_model_change(object, entry),
         Kind::EffortChange => read_effort_change(object, entry),

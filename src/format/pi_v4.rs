@@ -124,7 +124,13 @@ fn entry<'a, V: Json<'a>>(
         ..Entry::default()
     };
     if let Some(kind) = entry.kind
-        && !read_payload(kind, envelope, first_text, &mut entry)
+        && !read_payload(
+            kind,
+            envelope.object,
+            envelope.message,
+            first_text,
+            &mut entry,
+        )
     {
         entry.inert = true;
         bad_payload(&kind_name, findings);
@@ -147,15 +153,15 @@ pub(super) fn entry_kind(name: &str) -> Option<Kind> {
     })
 }
 
-fn read_payload<'a, V: Json<'a>>(
+pub(super) fn read_payload<'a, V: Json<'a>>(
     kind: Kind,
-    envelope: &Envelope<V>,
+    object: V,
+    message: Option<V>,
     first_text: bool,
     entry: &mut Entry<'a>,
 ) -> bool {
-    let object = envelope.object;
     match kind {
-        Kind::Message => pi_v3::read_message(envelope.message, first_text, entry),
+        Kind::Message => pi_v3::read_message(message, first_text, entry),
         Kind::ModelChange => pi_v3::read_model_change(object, entry),
         Kind::EffortChange => pi_v3::read_effort_change(object, entry),
         Kind::ActiveTools => {

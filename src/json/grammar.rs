@@ -5,7 +5,7 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use super::{Document, Json, Number, decode};
+use super::{Document, Json, Number, decode, lossy};
 
 /// Where and why a text is not JSON.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,18 +31,31 @@ enum Kind {
 #[derive(Clone, Copy, Debug)]
 struct Item {
     kind: Kind,
+    /// Whether it is a string with escapes.
+    escaped: bool,
     start: usize,
     end: usize,
     next: usize,
+}
+
+/// As many values are kept room for.
+const KEPT: usize = 1 << 14;
+
+/// Lists that a document is made in, to be used again for the next one.
+#[derive(Debug, Default)]
+pub(crate) struct Room {
+    items: Vec<Item>,
+    open: Vec<usize>,
 }
 
 /// A parsed text. Nodes stand in document order; an object's keys and values alternate.
 #[derive(Debug)]
 pub(crate) struct Grammar<'t> {
     text: &'t [u8],
-    items: Vec<Item>,
+    room: Room,
     end: usize,
     utf8: bool,
+    depth: usize,
 }
 
 /// What may come next while the text is walked.
@@ -58,7 +71,12 @@ enum Expect {
 impl<'t> Grammar<'t> {
     /// Parses a text that is one value with nothing but white space around it.
     pub(crate) fn parse(text: &'t [u8]) -> Result<Self, Syntax> {
-        let document = Self::parse_prefix(text)?;
+        Self::parse_in(text, Room::default())
+    }
+
+    /// The same in lists of an earlier document.
+    pub(crate) fn parse_in(text: &'t [u8], room: Room) -> Result<Self, Syntax> {
+        let document = Self::parse_prefix_in(text, room)?;
         let after = document.end;
         match text
             .get(after..)
@@ -76,8 +94,17 @@ impl<'t> Grammar<'t> {
 
     /// Parses the value at the start of a text; [`end`](Self::end) says where it stops.
     pub(crate) fn parse_prefix(text: &'t [u8]) -> Result<Self, Syntax> {
-        let mut items: Vec<Item> = Vec::new();
-        let mut open: Vec<usize> = Vec::new();
+        Self::parse_prefix_in(text, Room::default())
+    }
+
+    fn parse_prefix_in(text: &'t [u8], room: Room) -> Result<Self, Syntax> {
+        let Room {
+            mut items,
+            mut open,
+        } = room;
+        items.clear();
+        open.clear();
+        let mut depth = 0;
         let mut expect = Expect::Value;
         let mut at = 0;
         let mut utf8 = true;
@@ -116,9 +143,10 @@ impl<'t> Grammar<'t> {
                     if byte != b'"' {
                         return Err(fail("a key in quotes"));
                     }
-                    let end = string(text, at, &mut utf8)?;
+                    let (end, escaped) = string(text, at, &mut utf8)?;
                     items.push(Item {
                         kind: Kind::String,
+                        escaped,
                         start: at,
                         end,
                         next: number + 1,
@@ -137,10 +165,15 @@ impl<'t> Grammar<'t> {
                     expect = Expect::Value;
                 }
                 Expect::Value | Expect::ValueOrClose => {
+                    let mut escaped = false;
                     let (kind, end) = match byte {
                         b'{' => (Kind::Object, at + 1),
                         b'[' => (Kind::Array, at + 1),
-                        b'"' => (Kind::String, string(text, at, &mut utf8)?),
+                        b'"' => {
+                            let (end, has_escapes) = string(text, at, &mut utf8)?;
+                            escaped = has_escapes;
+                            (Kind::String, end)
+                        }
                         b't' => (Kind::True, literal(text, at, b"true")?),
                         b'f' => (Kind::False, literal(text, at, b"false")?),
                         b'n' => (Kind::Null, literal(text, at, b"null")?),
@@ -149,30 +182,30 @@ impl<'t> Grammar<'t> {
                     };
                     items.push(Item {
                         kind,
+                        escaped,
                         start: at,
                         end,
                         next: number + 1,
                     });
                     at = end;
                     expect = match kind {
-                        Kind::Object => {
-                            open.push(number);
-                            Expect::KeyOrClose
-                        }
-                        Kind::Array => {
-                            open.push(number);
-                            Expect::ValueOrClose
-                        }
+                        Kind::Object => Expect::KeyOrClose,
+                        Kind::Array => Expect::ValueOrClose,
                         _ => Expect::CommaOrClose,
                     };
+                    if expect != Expect::CommaOrClose {
+                        open.push(number);
+                        depth = depth.max(open.len());
+                    }
                 }
             }
             if open.is_empty() && expect == Expect::CommaOrClose {
                 return Ok(Self {
                     text,
-                    items,
+                    room: Room { items, open },
                     end: at,
                     utf8,
+                    depth,
                 });
             }
         }
@@ -190,18 +223,15 @@ impl<'t> Grammar<'t> {
 
     /// The deepest nesting in it; a scalar has depth 0.
     pub(crate) fn depth(&self) -> usize {
-        let mut ends: Vec<usize> = Vec::new();
-        let mut deepest = 0;
-        for (number, item) in self.items.iter().enumerate() {
-            while ends.last().is_some_and(|&end| end <= number) {
-                ends.pop();
-            }
-            if matches!(item.kind, Kind::Object | Kind::Array) {
-                ends.push(item.next);
-                deepest = deepest.max(ends.len());
-            }
+        self.depth
+    }
+
+    /// Its lists, for the next document; those that a large one made are given back.
+    pub(crate) fn into_room(self) -> Room {
+        if self.room.items.capacity() > KEPT {
+            return Room::default();
         }
-        deepest
+        self.room
     }
 }
 
@@ -217,10 +247,21 @@ fn close(items: &mut [Item], open: &mut Vec<usize>, end: usize) {
     }
 }
 
-/// The end of the string whose opening quote stands at `start`.
-fn string(text: &[u8], start: usize, utf8: &mut bool) -> Result<usize, Syntax> {
+/// Strings up to here are looked at byte by byte.
+const SHORT: usize = 16;
+
+/// The end of the string whose opening quote stands at `start`, and whether it has escapes.
+fn string(text: &[u8], start: usize, utf8: &mut bool) -> Result<(usize, bool), Syntax> {
     let mut at = start + 1;
+    // Keys are short and plain, and looking for the end of each in large steps would cost more.
+    let head = text.get(at..).unwrap_or_default().iter().take(SHORT);
+    let is_plain = |&byte: &u8| (b' '..0x80).contains(&byte) && byte != b'"' && byte != b'\\';
+    let plain = head.take_while(|byte| is_plain(byte)).count();
+    if text.get(at + plain) == Some(&b'"') {
+        return Ok((at + plain + 1, false));
+    }
     let mut ascii = true;
+    let mut escaped = false;
     loop {
         let rest = text.get(at..).unwrap_or_default();
         let Some(len) = memchr::memchr2(b'"', b'\\', rest) else {
@@ -244,6 +285,7 @@ fn string(text: &[u8], start: usize, utf8: &mut bool) -> Result<usize, Syntax> {
         if text.get(at) == Some(&b'"') {
             break;
         }
+        escaped = true;
         at += 1;
         match text.get(at) {
             Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => at += 1,
@@ -270,7 +312,7 @@ fn string(text: &[u8], start: usize, utf8: &mut bool) -> Result<usize, Syntax> {
             .get(start..at)
             .is_some_and(|s| simdutf8::basic::from_utf8(s).is_ok());
     }
-    Ok(at + 1)
+    Ok((at + 1, escaped))
 }
 
 fn literal(text: &[u8], at: usize, word: &'static [u8]) -> Result<usize, Syntax> {
@@ -326,7 +368,7 @@ pub(crate) struct Node<'d> {
 
 impl<'d> Node<'d> {
     fn at(document: &'d Grammar<'d>, number: usize) -> Option<Self> {
-        let item = *document.items.get(number)?;
+        let item = *document.room.items.get(number)?;
         Some(Self {
             document,
             number,
@@ -374,7 +416,12 @@ impl<'d> Json<'d> for Node<'d> {
             return None;
         }
         let inner = self.item.start + 1..self.item.end.saturating_sub(1);
-        Some(decode(self.document.text.get(inner).unwrap_or_default()))
+        let raw = self.document.text.get(inner).unwrap_or_default();
+        Some(if self.item.escaped {
+            decode(raw)
+        } else {
+            lossy(raw)
+        })
     }
 
     fn number(self) -> Option<Number> {
@@ -428,6 +475,7 @@ impl Document for Grammar<'_> {
         // A parsed document has at least one item.
         let nothing = Item {
             kind: Kind::Null,
+            escaped: false,
             start: 0,
             end: 0,
             next: 0,
@@ -435,7 +483,7 @@ impl Document for Grammar<'_> {
         Node {
             document: self,
             number: 0,
-            item: self.items.first().copied().unwrap_or(nothing),
+            item: self.room.items.first().copied().unwrap_or(nothing),
         }
     }
 

@@ -11,7 +11,7 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 pub(crate) use fast::{FastParser, PADDING};
-pub(crate) use grammar::{Grammar, Node};
+pub(crate) use grammar::{Grammar, Node, Room};
 pub(crate) use print::{compact, pretty};
 pub(crate) use text::{decode, lossy};
 
