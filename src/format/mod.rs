@@ -139,6 +139,16 @@ pub(crate) fn parent_key(format: Format) -> &'static str {
     }
 }
 
+/// The parent that the line of an entry names, and its number in the sequence, where both show without
+/// parsing it.
+pub(crate) fn plain_ending(format: Format, object: &[u8]) -> Option<(&str, u64)> {
+    match format {
+        Format::PiV4 => pi_v4::ending(object),
+        // Here other fields follow, which may name another one.
+        _ => None,
+    }
+}
+
 /// The key of the field that names the kind of an entry or a record.
 pub(crate) fn kind_key(format: Format) -> &'static str {
     if format == Format::CodebotV3 {

@@ -1,7 +1,7 @@
 //! A session in a file as one of the stores that the contract speaks of.
 
 use super::rules;
-use super::{Entry, Mutation, Mutations, Session, find};
+use super::{Entry, Mutation, Mutations, Session, entry, find};
 use crate::contract::{
     BranchBounds, EntryQuery, Lane, LogItem, Metadata, NewEntry, NewRecord, RecordQuery,
     SessionStorage, check_limit, codebot, pi,
@@ -203,7 +203,7 @@ impl Session {
                 return Ok(None);
             }
             let (start, len) = source.index.place(last)?;
-            Ok(Some((start + len, find::number(source, last)?)))
+            Ok(Some((start + len, entry::number(source.index, last)?)))
         })?;
         let Some((behind, count)) = start else {
             return Ok(all);
