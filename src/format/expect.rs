@@ -58,9 +58,16 @@ impl Expected<'_> {
         !matches!(kind, Kind::Other | Kind::Header)
             && !id.is_empty()
             && own.is_object()
-            && (self.has_no_others() || own.fields().all(|(key, _)| !self.keys().contains(&&*key)))
+            && (self.has_no_others() || self.gives_none(own))
             && has_payload(format, kind, own)
             && has_all(format, kind, own)
+    }
+
+    /// Whether none of the fields that the store gives is among the caller's.
+    fn gives_none(&self, own: Node<'_>) -> bool {
+        let keys = self.keys();
+        own.members()
+            .all(|(name, _)| !keys.iter().any(|key| name.says(key)))
     }
 
     fn said<'a, V: Json<'a>>(&self, object: V) -> Result<Said> {

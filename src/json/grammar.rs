@@ -392,6 +392,20 @@ impl<'d> Node<'d> {
         std::iter::from_fn(move || Some((children.next()?, children.next()?)))
     }
 
+    /// Whether it is a string of this text.
+    pub(crate) fn says(self, text: &str) -> bool {
+        if self.item.escaped {
+            return self.text().as_deref() == Some(text);
+        }
+        self.item.kind == Kind::String && self.inner() == text.as_bytes()
+    }
+
+    /// What stands between the quotes of a string.
+    fn inner(self) -> &'d [u8] {
+        let inner = self.item.start + 1..self.item.end.saturating_sub(1);
+        self.document.text.get(inner).unwrap_or_default()
+    }
+
     fn children(self, kind: Kind) -> impl Iterator<Item = Self> {
         let end = if self.item.kind == kind {
             self.item.next
@@ -415,12 +429,10 @@ impl<'d> Json<'d> for Node<'d> {
         if self.item.kind != Kind::String {
             return None;
         }
-        let inner = self.item.start + 1..self.item.end.saturating_sub(1);
-        let raw = self.document.text.get(inner).unwrap_or_default();
         Some(if self.item.escaped {
-            decode(raw)
+            decode(self.inner())
         } else {
-            lossy(raw)
+            lossy(self.inner())
         })
     }
 
@@ -462,6 +474,11 @@ impl<'d> Json<'d> for Node<'d> {
 
     fn items(self) -> impl Iterator<Item = Self> {
         self.children(Kind::Array)
+    }
+
+    fn field(self, key: &str) -> Option<Self> {
+        let named = self.members().filter(|(name, _)| name.says(key));
+        named.last().map(|(_, value)| value)
     }
 }
 

@@ -175,3 +175,17 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_string_says_its_decoded_text_and_a_field_is_the_last_of_its_name() {
+    let text = br#"{"a":1,"\u0061":2,"b\n":3,"b\\n":4,"c":"a"}"#;
+    let document = Grammar::parse(text).unwrap();
+    let root = document.root();
+    let raw = |key| root.field(key).map(|value| value.raw());
+    assert_eq!(raw("a"), Some(&b"2"[..]));
+    assert_eq!(raw("b\n"), Some(&b"3"[..]));
+    assert_eq!(raw("b\\n"), Some(&b"4"[..]));
+    assert_eq!(raw("\\u0061"), None);
+    assert!(root.field("c").unwrap().says("a"));
+    assert!(!root.field("a").unwrap().says("2") && !root.says(""));
+}
