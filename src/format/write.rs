@@ -263,3 +263,7 @@ fn trimmed_thinking<'t>(kind: &str, data: &'t str) -> Cow<'t, str> {
     out.push_str(data.get(done..).unwrap_or_default());
     Cow::Owned(out)
 }
+
+#[cfg(test)]
+#[path = "write_tests.rs"]
+mod tests;
