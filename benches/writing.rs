@@ -305,13 +305,14 @@ fn read(large: &Path, store: &Store) {
     let session = Session::open(large).expect("opens");
     let nodes = session.tree().expect("nodes");
     let mut state = 7_u64;
-    let ids: Vec<&str> = (0..20_000)
+    // Copies: whoever asks for an id has it at hand, and the first to ask would wait for all of them.
+    let ids: Vec<String> = (0..20_000)
         .map(|_| {
             state = state
                 .wrapping_mul(6_364_136_223_846_793_005)
                 .wrapping_add(1);
             let place = (state >> 33) % nodes.len() as u64;
-            &*nodes[usize::try_from(place).expect("small")].id
+            nodes[usize::try_from(place).expect("small")].id.clone()
         })
         .collect();
     for id in ids.iter().take(1000) {
@@ -321,7 +322,7 @@ fn read(large: &Path, store: &Store) {
     let (mut owns, mut rows) = (Vec::new(), Vec::new());
     // Several times over the same ones, so that both have their pages mapped.
     for chunk in (0..5).flat_map(|_| ids.chunks(500)) {
-        let at = |number: u64| chunk[usize::try_from(number).expect("small")];
+        let at = |number: u64| &*chunk[usize::try_from(number).expect("small")];
         let count = chunk.len() as u64;
         owns.push(each(count, |number| {
             black_box(session.entry(at(number)).expect("answers"));

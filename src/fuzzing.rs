@@ -10,7 +10,7 @@ use std::path::Path;
 use crate::error::Result;
 use crate::format::{self, Meaning, Mutation, Sequence};
 use crate::index::{How, Index, MOST_SEGMENTS, build_seeded, extend, merge};
-use crate::json::{self, Document, FastParser, Grammar, Json, Number, PADDING};
+use crate::json::{self, Document, FastParser, Grammar, Json, LEVELS, Number, PADDING, Scanner};
 use crate::log::LogFile;
 use crate::model::Format;
 use crate::store::{OpenOptions, Session};
@@ -38,7 +38,7 @@ pub const KEYS: [&str; 10] = [
     "message",
 ];
 
-/// Values deeper than this come as [`Tree::Deeper`].
+/// Of parsers that read values at any depth, deeper ones come as [`Tree::Deeper`].
 pub const DEEPEST: usize = 48;
 
 /// A value as a parser reads it.
@@ -58,7 +58,7 @@ pub enum Tree {
     List(Vec<Tree>),
     /// An object: all keys, decoded, in order.
     Object(Vec<(String, Tree)>),
-    /// What stands below [`DEEPEST`] levels.
+    /// An array or object deeper than the parser's [`Parser::levels`].
     Deeper,
 }
 
@@ -96,32 +96,65 @@ pub struct Line {
     pub meanings: Vec<String>,
 }
 
+/// Which JSON a parser takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Takes {
+    /// All, with bytes in its strings that are no UTF-8.
+    All,
+    /// All that is UTF-8 and one line.
+    AllLines,
+    /// Some of what is UTF-8.
+    Some,
+}
+
 /// One way to read a line.
 pub struct Parser {
     /// What it is called.
     pub name: &'static str,
-    /// Whether it refuses nothing but what is no JSON.
-    pub is_exact: bool,
-    /// Reads a line; none if it is refused. A structural scanner that only validates a line and
-    /// picks its envelope out is one more function here.
+    /// What it must not refuse.
+    pub takes: Takes,
+    /// Values deeper than this come as [`Tree::Deeper`].
+    pub levels: usize,
+    /// Reads a line; none if it is refused.
     pub read: fn(&[u8]) -> Option<Line>,
 }
 
 /// All ways to read a line.
-pub const PARSERS: [Parser; 3] = [
+pub const PARSERS: [Parser; 6] = [
     Parser {
         name: "grammar",
-        is_exact: true,
+        takes: Takes::All,
+        levels: DEEPEST,
         read: by_grammar,
     },
     Parser {
+        name: "scanner, with the processor's best instructions",
+        takes: Takes::AllLines,
+        levels: LEVELS - 1,
+        read: |line| by_scanner(0, line),
+    },
+    Parser {
+        name: "scanner, with the next instructions",
+        takes: Takes::AllLines,
+        levels: LEVELS - 1,
+        read: |line| by_scanner(1, line),
+    },
+    Parser {
+        name: "scanner, with the last instructions",
+        takes: Takes::AllLines,
+        levels: LEVELS - 1,
+        read: |line| by_scanner(2, line),
+    },
+    Parser {
         name: "fast, with new buffers",
-        is_exact: false,
+        takes: Takes::Some,
+        levels: DEEPEST,
         read: |line| by_fast_parser(&mut FastParser::new(), line),
     },
     Parser {
         name: "fast, with the buffers of the lines before",
-        is_exact: false,
+        takes: Takes::Some,
+        levels: DEEPEST,
         read: |line| {
             thread_local! {
                 static KEPT: RefCell<FastParser> = RefCell::new(FastParser::new());
@@ -135,7 +168,22 @@ fn by_grammar(line: &[u8]) -> Option<Line> {
     let document = Grammar::parse(line).ok()?;
     Some(Line {
         utf8: Some(document.is_utf8()),
-        ..line_of(&document)
+        ..line_of(&document, DEEPEST)
+    })
+}
+
+/// Reads a line as the first of a text, with the instructions of this number.
+fn by_scanner(number: usize, line: &[u8]) -> Option<Line> {
+    thread_local! {
+        static SCANNERS: RefCell<Vec<Scanner>> = RefCell::new(Scanner::all());
+    }
+    let mut text = line.to_vec();
+    text.extend_from_slice(b"\n\"}]{\"id\":\"\\u0\n");
+    SCANNERS.with_borrow_mut(|scanners| {
+        let last = scanners.len().checked_sub(1)?;
+        let scanned = scanners.get_mut(number.min(last))?.line(&text);
+        let document = scanned.document.filter(|_| scanned.len == line.len())?;
+        Some(line_of(&document, LEVELS - 1))
     })
 }
 
@@ -144,13 +192,36 @@ fn by_fast_parser(parser: &mut FastParser, line: &[u8]) -> Option<Line> {
     // What follows a line is the next one, whose bytes must not count.
     let next = br#""}]{"id":"\u0"#.iter().cycle();
     buffer.extend(next.take(PADDING));
-    parser.parse(&mut buffer, line.len(), |document| line_of(document))
+    parser.parse(&mut buffer, line.len(), |document| {
+        line_of(document, DEEPEST)
+    })
 }
 
-fn line_of(document: &impl Document) -> Line {
+/// The structural scanner with one kind of instructions, for benchmarks.
+pub struct Scan(Scanner);
+
+impl Scan {
+    /// One for each kind that the processor has, the fastest first.
+    pub fn all() -> Vec<Self> {
+        Scanner::all().into_iter().map(Self).collect()
+    }
+
+    /// The instructions.
+    pub fn name(&self) -> String {
+        self.0.name()
+    }
+
+    /// Scans the first line of a text: its length without the newline, and whether it is JSON.
+    pub fn line(&mut self, text: &[u8]) -> (usize, bool) {
+        let scanned = self.0.line(text);
+        (scanned.len, scanned.document.is_some())
+    }
+}
+
+fn line_of(document: &impl Document, levels: usize) -> Line {
     let root = document.root();
     let mut line = Line {
-        tree: Some(tree(root, DEEPEST)),
+        tree: Some(tree(root, levels)),
         utf8: None,
         spans: KEYS.iter().map(|key| document.span(key)).collect(),
         envelopes: Vec::new(),
@@ -194,7 +265,7 @@ fn tree<'a>(value: impl Json<'a>, levels: usize) -> Tree {
     let fields = value.fields();
     Tree::Object(
         fields
-            .map(|(key, value)| (key.into_owned(), tree(value, levels)))
+            .map(|(key, value)| (json::lossy(&key).into_owned(), tree(value, levels)))
             .collect(),
     )
 }

@@ -1,7 +1,7 @@
 //! A line, read by each of the library's parsers and by serde_json: whether it is JSON, the whole
 //! value, where the fields of the envelope stand, and what they say in each format.
 
-use leaflog::fuzzing::{DEEPEST, FORMATS, KEYS, Line, PARSERS};
+use leaflog::fuzzing::{FORMATS, KEYS, Line, PARSERS, Parser, Takes};
 
 use super::{Checked, reference, same};
 
@@ -14,8 +14,13 @@ pub fn check(line: &[u8]) -> Checked {
     for parser in &PARSERS {
         let in_parser = |difference: String| format!("{}: {difference}", parser.name);
         let Some(read) = (parser.read)(line) else {
-            // One that is not exact leaves what it refuses to one that is.
-            if parser.is_exact && expected.is_some() {
+            let must_take = match parser.takes {
+                Takes::All => true,
+                Takes::AllLines => is_utf8 && !line.contains(&b'\n'),
+                // It leaves what it refuses to one that is exact.
+                Takes::Some => false,
+            };
+            if must_take && expected.is_some() {
                 return Err(in_parser("refuses what is JSON".to_owned()));
             }
             continue;
@@ -23,10 +28,10 @@ pub fn check(line: &[u8]) -> Checked {
         let Some(expected) = expected else {
             return Err(in_parser("accepts what is no JSON".to_owned()));
         };
-        if !parser.is_exact && !is_utf8 {
+        if parser.takes != Takes::All && !is_utf8 {
             return Err(in_parser("accepts what is not UTF-8".to_owned()));
         }
-        compare(line, &text, is_utf8, expected, &read).map_err(in_parser)?;
+        compare(parser, line, &text, expected, &read).map_err(in_parser)?;
         if !read.meanings.is_empty() {
             let first = meanings.get_or_insert_with(|| read.meanings.clone());
             same("meanings", first, &read.meanings).map_err(in_parser)?;
@@ -36,9 +41,11 @@ pub fn check(line: &[u8]) -> Checked {
 }
 
 /// Compares what one parser says of a line with the reference.
-fn compare(line: &[u8], text: &str, is_utf8: bool, expected: &str, read: &Line) -> Checked {
+fn compare(parser: &Parser, line: &[u8], text: &str, expected: &str, read: &Line) -> Checked {
+    let is_utf8 = text.as_bytes() == line;
     if let Some(tree) = &read.tree {
-        same("value", &reference::tree(expected, DEEPEST), tree)?;
+        let expected = reference::tree(expected, parser.levels);
+        same("value", &expected, tree)?;
     }
     if let Some(utf8) = read.utf8 {
         same("whether it is UTF-8", &is_utf8, &utf8)?;

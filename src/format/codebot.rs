@@ -14,11 +14,11 @@ pub(super) fn interpret<'a, V: Json<'a>>(object: V, first_text: bool) -> Meaning
     let (mut id, mut parent, mut kind, mut timestamp, mut data) = (None, None, None, None, None);
     for (key, value) in object.fields() {
         match &*key {
-            "id" => id = Some(value),
-            "parent_id" => parent = Some(value),
-            "kind" => kind = Some(value),
-            "timestamp" => timestamp = Some(value),
-            "data" => data = Some(value),
+            b"id" => id = Some(value),
+            b"parent_id" => parent = Some(value),
+            b"kind" => kind = Some(value),
+            b"timestamp" => timestamp = Some(value),
+            b"data" => data = Some(value),
             _ => {}
         }
     }
@@ -79,7 +79,7 @@ pub(super) fn kind_by_name(name: &str) -> Option<Kind> {
 }
 
 /// Takes from the payload what the index remembers; false if it does not have the kind's shape.
-fn read_payload<'a, V: Json<'a>>(
+pub(super) fn read_payload<'a, V: Json<'a>>(
     kind: Kind,
     data: V,
     first_text: bool,

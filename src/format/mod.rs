@@ -3,7 +3,9 @@
 
 mod codebot;
 mod detect;
+mod expect;
 mod kind;
+mod line;
 mod meaning;
 mod mint;
 mod pi_v3;
@@ -13,17 +15,18 @@ mod time;
 mod write;
 
 pub(crate) use detect::{Header, by_shape, claims_header, detect};
+pub(crate) use expect::Step;
 pub(crate) use kind::{Kind, Role, State};
+pub(crate) use line::Line;
 pub(crate) use meaning::{Entry, Fact, Meaning, Mutation, Record, Sequence, Usage, title};
-pub(crate) use mint::{hex_id, is_hex_id, now_nanos, uuid_v7};
+pub(crate) use mint::{hex_id, is_hex_id, now_nanos, uuid_v7, uuid_v7_at};
 pub(crate) use pi_v4::record_kind;
 pub(crate) use splice::{renumbered, reparented};
 #[cfg(feature = "fuzzing")]
 pub(crate) use time::format_nanos;
 pub use time::format_time;
 pub(crate) use write::{
-    Envelope, Line, Step, entry_line, header_line, label_line, lane_line, name_line, record_line,
-    target_of,
+    Envelope, entry_line, header_line, label_line, lane_line, name_line, record_line, target_of,
 };
 
 use crate::json::{Document, Grammar, Json, Node};
@@ -41,6 +44,23 @@ pub(crate) fn interpret<'a, V: Json<'a>>(
         Format::CodebotV3 => codebot::interpret(object, first_text),
         Format::PiV1 | Format::PiV2 | Format::PiV3 => pi_v3::interpret(object, format, first_text),
         Format::PiV4 => pi_v4::interpret(object, first_text),
+    }
+}
+
+/// Whether an object has the payload of a kind of entry, as [`interpret`] reads it: in codebot the
+/// `data`, in pi the fields beside those of every entry.
+fn has_payload<'a, V: Json<'a>>(format: Format, kind: Kind, object: V) -> bool {
+    let entry = &mut Entry::default();
+    let message = || object.field(payload_key(format));
+    match format {
+        Format::CodebotV3 => {
+            object.is_object() && codebot::read_payload(kind, object, false, entry)
+        }
+        Format::PiV1 | Format::PiV2 | Format::PiV3 if kind == Kind::Message => {
+            pi_v3::read_message(message(), false, entry)
+        }
+        Format::PiV1 | Format::PiV2 | Format::PiV3 => pi_v3::read_payload(kind, object, entry),
+        Format::PiV4 => pi_v4::read_payload(kind, object, message(), false, entry),
     }
 }
 
@@ -116,6 +136,16 @@ pub(crate) fn parent_key(format: Format) -> &'static str {
         "parent_id"
     } else {
         "parentId"
+    }
+}
+
+/// The parent that the line of an entry names, and its number in the sequence, where both show without
+/// parsing it.
+pub(crate) fn plain_ending(format: Format, object: &[u8]) -> Option<(&str, u64)> {
+    match format {
+        Format::PiV4 => pi_v4::ending(object),
+        // Here other fields follow, which may name another one.
+        _ => None,
     }
 }
 

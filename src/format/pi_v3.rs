@@ -24,11 +24,11 @@ pub(super) fn interpret<'a, V: Json<'a>>(
     let (mut id, mut parent, mut kind, mut timestamp, mut message) = (None, None, None, None, None);
     for (key, value) in object.fields() {
         match &*key {
-            "id" => id = Some(value),
-            "parentId" => parent = Some(value),
-            "type" => kind = Some(value),
-            "timestamp" => timestamp = Some(value),
-            "message" => message = Some(value),
+            b"id" => id = Some(value),
+            b"parentId" => parent = Some(value),
+            b"type" => kind = Some(value),
+            b"timestamp" => timestamp = Some(value),
+            b"message" => message = Some(value),
             _ => {}
         }
     }
@@ -97,7 +97,7 @@ pub(super) fn kind_by_name(name: &str) -> Option<Kind> {
 }
 
 /// Takes from an entry what the index remembers; false if it does not have the kind's shape.
-fn read_payload<'a, V: Json<'a>>(kind: Kind, object: V, entry: &mut Entry<'a>) -> bool {
+pub(super) fn read_payload<'a, V: Json<'a>>(kind: Kind, object: V, entry: &mut Entry<'a>) -> bool {
     match kind {
         Kind::ModelChange => read_model_change(object, entry),
         Kind::EffortChange => read_effort_change(object, entry),
@@ -163,12 +163,12 @@ pub(super) fn read_message<'a, V: Json<'a>>(
     let (mut provider, mut model, mut stop_reason) = (None, None, None);
     for (key, value) in message.fields() {
         match &*key {
-            "role" => role = Some(value),
-            "content" => content = Some(value),
-            "timestamp" => timestamp = Some(value),
-            "provider" => provider = Some(value),
-            "model" => model = Some(value),
-            "stopReason" => stop_reason = Some(value),
+            b"role" => role = Some(value),
+            b"content" => content = Some(value),
+            b"timestamp" => timestamp = Some(value),
+            b"provider" => provider = Some(value),
+            b"model" => model = Some(value),
+            b"stopReason" => stop_reason = Some(value),
             _ => {}
         }
     }

@@ -39,14 +39,14 @@ pub(super) fn interpret<'a, V: Json<'a>>(object: V, first_text: bool) -> Meaning
     };
     for (key, value) in object.fields() {
         match &*key {
-            "kind" => kind = Some(value),
-            "seq" => seq = Some(value),
-            "type" => envelope.kind_of_entry = Some(value),
-            "id" => envelope.id = Some(value),
-            "parentId" => envelope.parent = Some(value),
-            "lane" => envelope.lane = Some(value),
-            "timestamp" => envelope.timestamp = Some(value),
-            "message" => envelope.message = Some(value),
+            b"kind" => kind = Some(value),
+            b"seq" => seq = Some(value),
+            b"type" => envelope.kind_of_entry = Some(value),
+            b"id" => envelope.id = Some(value),
+            b"parentId" => envelope.parent = Some(value),
+            b"lane" => envelope.lane = Some(value),
+            b"timestamp" => envelope.timestamp = Some(value),
+            b"message" => envelope.message = Some(value),
             _ => {}
         }
     }
@@ -124,7 +124,13 @@ fn entry<'a, V: Json<'a>>(
         ..Entry::default()
     };
     if let Some(kind) = entry.kind
-        && !read_payload(kind, envelope, first_text, &mut entry)
+        && !read_payload(
+            kind,
+            envelope.object,
+            envelope.message,
+            first_text,
+            &mut entry,
+        )
     {
         entry.inert = true;
         bad_payload(&kind_name, findings);
@@ -147,15 +153,15 @@ pub(super) fn entry_kind(name: &str) -> Option<Kind> {
     })
 }
 
-fn read_payload<'a, V: Json<'a>>(
+pub(super) fn read_payload<'a, V: Json<'a>>(
     kind: Kind,
-    envelope: &Envelope<V>,
+    object: V,
+    message: Option<V>,
     first_text: bool,
     entry: &mut Entry<'a>,
 ) -> bool {
-    let object = envelope.object;
     match kind {
-        Kind::Message => pi_v3::read_message(envelope.message, first_text, entry),
+        Kind::Message => pi_v3::read_message(message, first_text, entry),
         Kind::ModelChange => pi_v3::read_model_change(object, entry),
         Kind::EffortChange => pi_v3::read_effort_change(object, entry),
         Kind::ActiveTools => {
@@ -216,6 +222,34 @@ pub(crate) fn record_kind(name: &str) -> Kind {
         "usage" => Kind::UsageRecord,
         _ => Kind::OtherRecord,
     }
+}
+
+/// The parent that the line of an entry names and its number, where they stand as pi writes them: with
+/// the time they end the object. None if they stand otherwise, which the whole line tells.
+pub(super) fn ending(object: &[u8]) -> Option<(&str, u64)> {
+    let (rest, _) = before_digits(object.strip_suffix(b"}")?)?;
+    let (rest, seq) = before_digits(rest.strip_suffix(b",\"timestamp\":")?)?;
+    let rest = rest.strip_suffix(b"\",\"seq\":")?;
+    // Outside of a string no quote is escaped, and no brace came since the object's own.
+    let start = memchr::memrchr(b'"', rest)? + 1;
+    let (before, parent) = rest.split_at_checked(start)?;
+    let is_plain = !parent.is_empty() && memchr::memchr(b'\\', parent).is_none();
+    let stands_there = is_plain && before.ends_with(b",\"parentId\":\"");
+    let is_counted = i64::try_from(seq).is_ok_and(|seq| (1..=MAX_SAFE).contains(&seq));
+    let parent = std::str::from_utf8(parent).ok()?;
+    (stands_there && is_counted).then_some((parent, seq))
+}
+
+/// A whole number that bytes end with, and what stands before it.
+fn before_digits(bytes: &[u8]) -> Option<(&[u8], u64)> {
+    let start = bytes.iter().rposition(|byte| !byte.is_ascii_digit())? + 1;
+    let (before, digits) = bytes.split_at_checked(start)?;
+    let number = digits.iter().try_fold(0_u64, |number, digit| {
+        number.checked_mul(10)?.checked_add(u64::from(digit - b'0'))
+    });
+    number
+        .filter(|_| !digits.is_empty())
+        .map(|number| (before, number))
 }
 
 fn read_usage<'a, V: Json<'a>>(usage: V) -> Usage {
@@ -300,5 +334,60 @@ fn fact<'a, V: Json<'a>>(object: V) -> Result<Fact<'a>, Finding> {
             }
         }
         _ => Ok(Fact::Other { name: fact }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::ending;
+
+    #[test]
+    fn parent_and_number_are_read_at_the_end_only_where_they_are_sure_to_stand_there() {
+        let line = |end: &str| format!(r#"{{"type":"custom","id":"b"{end}}}"#);
+        for (end, found) in [
+            (
+                r#","parentId":"a","seq":12,"timestamp":34"#,
+                Some(("a", 12)),
+            ),
+            (r#","parentId":"\u00E4","seq":1,"timestamp":2"#, None),
+            (r#","parentId":"ä","seq":1,"timestamp":2"#, Some(("ä", 1))),
+            (r#","parentId":"","seq":1,"timestamp":2"#, None),
+            (r#","parentId":null,"seq":1,"timestamp":2"#, None),
+            (r#","parentId":"a","seq":1,"timestamp":-2"#, None),
+            (r#","parentId":"a","seq":0,"timestamp":2"#, None),
+            (
+                r#","parentId":"a","seq":9007199254740991,"timestamp":2"#,
+                Some(("a", 9_007_199_254_740_991)),
+            ),
+            (
+                r#","parentId":"a","seq":9007199254740992,"timestamp":2"#,
+                None,
+            ),
+            (
+                r#","parentId":"a","seq":99999999999999999999,"timestamp":2"#,
+                None,
+            ),
+            (r#","parentId":"a","seq":1e2,"timestamp":2"#, None),
+            (r#","parentId":"a","seq":1,"timestamp":2.5"#, None),
+            (r#","parentId": "a","seq":1,"timestamp":2"#, None),
+            (r#","data":"x,\"parentId":"a","seq":1,"timestamp":2"#, None),
+            (r#","data":{"parentId":"a","seq":1,"timestamp":2}"#, None),
+            (
+                r#","data":"\"parentId\":\"a\",\"seq\":1,\"timestamp\":2""#,
+                None,
+            ),
+        ] {
+            let line = line(end);
+            assert_eq!(ending(line.as_bytes()), found, "{line}");
+        }
+        for bad in [
+            &b""[..],
+            b"}",
+            b"1}",
+            b",\"timestamp\":}",
+            b"\",\"seq\":,\"timestamp\":}",
+        ] {
+            assert_eq!(ending(bad), None);
+        }
     }
 }

@@ -30,4 +30,4 @@ pub(crate) use ids::{Class, random_seed};
 pub(crate) use merge::{MOST_SEGMENTS, merge};
 pub(crate) use sidecar::{Loaded, OnDisk, Sidecar, Why, is_suspicious, same_bytes};
 pub(crate) use summary::{Details, Summary};
-pub(crate) use view::{Answer, Index, Slot, Trouble, class_of};
+pub(crate) use view::{Answer, Index, Slot, SlotColumns, Trouble, class_of};

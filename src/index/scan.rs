@@ -87,7 +87,6 @@ pub(super) fn scan(
         });
     };
     let work = Work {
-        log,
         how,
         until,
         from,
@@ -262,7 +261,6 @@ impl<'b> OddLine<'b> {
 
 /// What the threads share.
 struct Work<'w> {
-    log: &'w LogFile,
     how: How<'w>,
     until: Until,
     /// Lines before this offset were read already.

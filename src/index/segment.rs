@@ -17,7 +17,7 @@ use super::frame::{ALIGN, COLUMNS, FrameHeader, HEADER, PART, format_of, padded}
 use super::pages::{Grid, InPage, PAGE};
 use super::summary::{ArchivedDetails, ArchivedSummary, Details, Summary};
 use crate::error::Result as LogResult;
-use crate::log::{LogFile, Looks, Map};
+use crate::log::{LogFile, Map};
 
 /// A sidecar turned out to be wrong where it was used: it is to be rebuilt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,26 +35,17 @@ pub(crate) enum Backing {
 pub(crate) struct Mapped {
     map: Map,
     file: File,
-    looks: Looks,
 }
 
 impl Mapped {
     pub(crate) fn new(map: Map, file: File) -> Self {
-        Self {
-            map,
-            file,
-            looks: Looks::new(),
-        }
+        Self { map, file }
     }
 
     /// Whether the file still has all that is mapped.
     fn is_whole(&self) -> bool {
-        let look = || {
-            let len = self.file.metadata().map_or(0, |now| now.len());
-            let is_whole = len >= len64(self.map.as_slice().len());
-            is_whole.then_some(()).ok_or(Damaged)
-        };
-        self.looks.look(look).is_ok()
+        let len = self.file.metadata().map_or(0, |now| now.len());
+        len >= len64(self.map.as_slice().len())
     }
 }
 

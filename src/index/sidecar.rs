@@ -167,10 +167,8 @@ impl Sidecar {
             .take_while(|(segment, hash)| segment.header_hash == **hash)
             .count();
         let new = index.segments.get(known..).unwrap_or_default();
-        let frames: Vec<u8> = new
-            .iter()
-            .flat_map(|segment| segment.frame_bytes().iter().copied())
-            .collect();
+        let frames: Vec<&[u8]> = new.iter().map(|segment| segment.frame_bytes()).collect();
+        let frames = frames.concat();
         let file_len = old.file_len + len64(frames.len());
         let is_mostly_old = old.frames + new.len() > MOST_FRAMES
             || file_len > 2 * index.bytes() + ROOM

@@ -314,9 +314,18 @@ impl Index {
         Ok(text.to_owned())
     }
 
-    /// What the columns say of a slot, in one look.
+    /// What the page of a slot says of it, in one look.
     pub(crate) fn columns(&self, slot: Slot) -> std::result::Result<SlotColumns<'_>, Damaged> {
         let (segment, found) = self.find(slot)?;
+        self.columns_in(segment, found, slot)
+    }
+
+    fn columns_in(
+        &self,
+        segment: &Segment,
+        found: InPage<'_>,
+        slot: Slot,
+    ) -> std::result::Result<SlotColumns<'_>, Damaged> {
         let parent = match found.u32(Column::Parent) {
             NONE => None,
             parent if parent < slot || (self.is_irregular() && parent < self.slots()) => {
@@ -325,11 +334,11 @@ impl Index {
             _ => return Err(Damaged),
         };
         Ok(SlotColumns {
+            slot,
             kind: Kind::from_number(found.u8(Column::Kind)).ok_or(Damaged)?,
             parent,
             time: found.time(),
             lane: self.lane_in(found)?,
-            seq: seq_in(segment, slot)?,
             start: place_of(segment, found, slot)?.0,
         })
     }
@@ -351,32 +360,39 @@ impl Index {
         class: Class,
         hash: u64,
     ) -> Answer<Option<Slot>> {
-        Ok(self.search(log, id, class, hash)?.map(|(slot, _)| slot))
+        let found = self.search(log, id, class, hash, |_, _, slot| Ok(slot))?;
+        Ok(found.map(|(slot, _)| slot))
     }
 
-    /// The slot of the entry or record with an id, and its object.
+    /// What the columns say of the entry or record with an id, and its object.
     pub(crate) fn object_of<'l>(
         &self,
         log: &'l LogFile,
         id: &str,
         class: Class,
-    ) -> Answer<Option<(Slot, Cow<'l, [u8]>)>> {
+    ) -> Answer<Option<(SlotColumns<'_>, Cow<'l, [u8]>)>> {
         if self.format == Format::PiV1 {
             let slot = made_up_slot(id, self.slots());
-            let object = slot.map(|slot| Ok::<_, Trouble>((slot, self.object(log, slot)?)));
-            return object.transpose();
+            let object = |slot| Ok::<_, Trouble>((self.columns(slot)?, self.object(log, slot)?));
+            return slot.map(object).transpose();
         }
         let hash = ids::hash(id.as_bytes(), self.seed());
-        self.search(log, id, class, hash)
+        self.search(log, id, class, hash, |segment, found, slot| {
+            self.columns_in(segment, found, slot)
+        })
     }
 
-    fn search<'l>(
-        &self,
+    /// Finds the entry or record with an id. `read` takes what is wanted from its page, which is asked
+    /// before the log is: reading both goes on at once then, where one after the other has the
+    /// processor wait for memory twice.
+    fn search<'i, 'l, T>(
+        &'i self,
         log: &'l LogFile,
         id: &str,
         class: Class,
         hash: u64,
-    ) -> Answer<Option<(Slot, Cow<'l, [u8]>)>> {
+        read: impl Fn(&'i Segment, InPage<'i>, Slot) -> std::result::Result<T, Damaged>,
+    ) -> Answer<Option<(T, Cow<'l, [u8]>)>> {
         let tag = ids::tag(hash);
         for segment in self.segments.iter().rev() {
             let len = Segment::count(segment.at.table);
@@ -392,9 +408,10 @@ impl Index {
                     if found.u32(Column::Tag) == tag {
                         let first = narrow(segment.header.first_slot);
                         let slot = first + u32::try_from(local).map_err(|_| Damaged)?;
+                        let wanted = read(segment, found, slot)?;
                         let bytes = bytes_of(log, segment, found, slot)?;
                         if class_in(found)? == class && id_in(&bytes, found)? == id {
-                            return Ok(Some((slot, bytes)));
+                            return Ok(Some((wanted, bytes)));
                         }
                     }
                 }
@@ -433,15 +450,14 @@ impl Index {
     }
 }
 
-/// What the columns say of an entry or a record.
+/// What its page says of an entry or a record.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SlotColumns<'i> {
+    pub(crate) slot: Slot,
     pub(crate) kind: Kind,
     pub(crate) parent: Option<Slot>,
     pub(crate) time: Option<i64>,
     pub(crate) lane: Option<&'i str>,
-    /// The number in the log's sequence (pi v4).
-    pub(crate) seq: Option<u64>,
     /// The byte offset of the object.
     pub(crate) start: u64,
 }

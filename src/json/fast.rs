@@ -216,9 +216,9 @@ impl<'d> Json<'d> for FastValue<'d> {
         matches!(self.0.first(), Some(TapeNode::Array { .. }))
     }
 
-    fn fields(self) -> impl Iterator<Item = (Cow<'d, str>, Self)> {
+    fn fields(self) -> impl Iterator<Item = (Cow<'d, [u8]>, Self)> {
         self.members()
-            .map(|(key, value)| (Cow::Borrowed(key), value))
+            .map(|(key, value)| (Cow::Borrowed(key.as_bytes()), value))
     }
 
     fn items(self) -> impl Iterator<Item = Self> {

@@ -16,13 +16,24 @@ pub(crate) struct Syntax {
     pub(crate) expected: &'static str,
 }
 
+/// As many values are kept room for.
+const KEPT: usize = 1 << 14;
+
+/// Lists that a document is made in, to be used again for the next one.
+#[derive(Debug, Default)]
+pub(crate) struct Room {
+    items: Vec<Item>,
+    open: Vec<usize>,
+}
+
 /// A parsed text. Nodes stand in document order; an object's keys and values alternate.
 #[derive(Debug)]
 pub(crate) struct Grammar<'t> {
     text: &'t [u8],
-    items: Vec<Item>,
+    room: Room,
     end: usize,
     utf8: bool,
+    depth: usize,
 }
 
 /// What may come next while the text is walked.
@@ -38,7 +49,12 @@ enum Expect {
 impl<'t> Grammar<'t> {
     /// Parses a text that is one value with nothing but white space around it.
     pub(crate) fn parse(text: &'t [u8]) -> Result<Self, Syntax> {
-        let document = Self::parse_prefix(text)?;
+        Self::parse_in(text, Room::default())
+    }
+
+    /// The same in lists of an earlier document.
+    pub(crate) fn parse_in(text: &'t [u8], room: Room) -> Result<Self, Syntax> {
+        let document = Self::parse_prefix_in(text, room)?;
         let after = document.end;
         match text
             .get(after..)
@@ -56,8 +72,17 @@ impl<'t> Grammar<'t> {
 
     /// Parses the value at the start of a text; [`end`](Self::end) says where it stops.
     pub(crate) fn parse_prefix(text: &'t [u8]) -> Result<Self, Syntax> {
-        let mut items: Vec<Item> = Vec::new();
-        let mut open: Vec<usize> = Vec::new();
+        Self::parse_prefix_in(text, Room::default())
+    }
+
+    fn parse_prefix_in(text: &'t [u8], room: Room) -> Result<Self, Syntax> {
+        let Room {
+            mut items,
+            mut open,
+        } = room;
+        items.clear();
+        open.clear();
+        let mut depth = 0;
         let mut expect = Expect::Value;
         let mut at = 0;
         let mut utf8 = true;
@@ -125,24 +150,23 @@ impl<'t> Grammar<'t> {
                     items.push(Item::new(kind, at, end));
                     at = end;
                     expect = match kind {
-                        Kind::Object => {
-                            open.push(number);
-                            Expect::KeyOrClose
-                        }
-                        Kind::Array => {
-                            open.push(number);
-                            Expect::ValueOrClose
-                        }
+                        Kind::Object => Expect::KeyOrClose,
+                        Kind::Array => Expect::ValueOrClose,
                         _ => Expect::CommaOrClose,
                     };
+                    if expect != Expect::CommaOrClose {
+                        open.push(number);
+                        depth = depth.max(open.len());
+                    }
                 }
             }
             if open.is_empty() && expect == Expect::CommaOrClose {
                 return Ok(Self {
                     text,
-                    items,
+                    room: Room { items, open },
                     end: at,
                     utf8,
+                    depth,
                 });
             }
         }
@@ -160,18 +184,15 @@ impl<'t> Grammar<'t> {
 
     /// The deepest nesting in it; a scalar has depth 0.
     pub(crate) fn depth(&self) -> usize {
-        let mut ends: Vec<usize> = Vec::new();
-        let mut deepest = 0;
-        for (number, item) in self.items.iter().enumerate() {
-            while ends.last().is_some_and(|&end| end <= number) {
-                ends.pop();
-            }
-            if matches!(item.kind, Kind::Object | Kind::Array) {
-                ends.push(number + item.size);
-                deepest = deepest.max(ends.len());
-            }
+        self.depth
+    }
+
+    /// Its lists, for the next document; those that a large one made are given back.
+    pub(crate) fn into_room(self) -> Room {
+        if self.room.items.capacity() > KEPT {
+            return Room::default();
         }
-        deepest
+        self.room
     }
 }
 
@@ -189,9 +210,19 @@ fn close(items: &mut [Item], open: &mut Vec<usize>, end: usize) {
     }
 }
 
+/// Strings up to here are looked at byte by byte.
+const SHORT: usize = 16;
+
 /// The end of the string whose opening quote stands at `start`.
 fn string(text: &[u8], start: usize, utf8: &mut bool) -> Result<usize, Syntax> {
     let mut at = start + 1;
+    // Keys are short and plain, and looking for the end of each in large steps would cost more.
+    let head = text.get(at..).unwrap_or_default().iter().take(SHORT);
+    let is_plain = |&byte: &u8| (b' '..0x80).contains(&byte) && byte != b'"' && byte != b'\\';
+    let plain = head.take_while(|byte| is_plain(byte)).count();
+    if text.get(at + plain) == Some(&b'"') {
+        return Ok(at + plain + 1);
+    }
     let mut ascii = true;
     loop {
         let rest = text.get(at..).unwrap_or_default();
@@ -295,7 +326,7 @@ impl Document for Grammar<'_> {
         Self: 'd;
 
     fn root(&self) -> Node<'_> {
-        Node::root(self.text, &self.items)
+        Node::root(self.text, &self.room.items)
     }
 
     fn span(&self, key: &str) -> Option<Range<usize>> {

@@ -2,6 +2,7 @@
 //! the validator of every line) and `grammar` (the exact second opinion, which also knows where
 //! each value stands). Knows nothing of sessions.
 
+#[cfg(any(test, feature = "fuzzing"))]
 mod fast;
 mod grammar;
 mod print;
@@ -12,9 +13,12 @@ mod tree;
 use std::borrow::Cow;
 use std::ops::Range;
 
+#[cfg(any(test, feature = "fuzzing"))]
 pub(crate) use fast::{FastParser, PADDING};
-pub(crate) use grammar::Grammar;
+pub(crate) use grammar::{Grammar, Room};
 pub(crate) use print::{compact, pretty};
+#[cfg(any(test, feature = "fuzzing"))]
+pub(crate) use structural::LEVELS;
 pub(crate) use structural::Scanner;
 pub(crate) use text::{decode, lossy};
 pub(crate) use tree::Node;
@@ -68,8 +72,8 @@ pub(crate) trait Json<'a>: Copy {
     fn is_object(self) -> bool;
     /// Whether it is an array.
     fn is_array(self) -> bool;
-    /// Keys and values of an object, in order; nothing for other values.
-    fn fields(self) -> impl Iterator<Item = (Cow<'a, str>, Self)>;
+    /// The decoded keys, as bytes, and values of an object, in order; nothing for other values.
+    fn fields(self) -> impl Iterator<Item = (Cow<'a, [u8]>, Self)>;
     /// The elements of an array; nothing for other values.
     fn items(self) -> impl Iterator<Item = Self>;
 
@@ -77,7 +81,7 @@ pub(crate) trait Json<'a>: Copy {
     fn field(self, key: &str) -> Option<Self> {
         let mut found = None;
         for (name, value) in self.fields() {
-            if name == key {
+            if *name == *key.as_bytes() {
                 found = Some(value);
             }
         }

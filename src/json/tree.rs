@@ -78,6 +78,36 @@ impl<'d> Node<'d> {
         std::iter::from_fn(move || Some((children.next()?, children.next()?)))
     }
 
+    /// Whether it is a string of this text.
+    pub(crate) fn says(self, text: &str) -> bool {
+        match self.inner() {
+            Some(inner) if is_plain(inner) => inner == text.as_bytes(),
+            Some(inner) => decode(inner) == text,
+            None => false,
+        }
+    }
+
+    /// What stands between the quotes of a string.
+    fn inner(self) -> Option<&'d [u8]> {
+        match (self.kind(), self.raw()) {
+            (Some(Kind::String), [b'"', inner @ .., b'"']) => Some(inner),
+            _ => None,
+        }
+    }
+
+    /// The bytes of a string's text.
+    fn bytes(self) -> Option<Cow<'d, [u8]>> {
+        let inner = self.inner()?;
+        Some(if is_plain(inner) {
+            Cow::Borrowed(inner)
+        } else {
+            match decode(inner) {
+                Cow::Borrowed(text) => Cow::Borrowed(text.as_bytes()),
+                Cow::Owned(text) => Cow::Owned(text.into_bytes()),
+            }
+        })
+    }
+
     fn children(self, kind: Kind) -> impl Iterator<Item = Self> {
         let mut left = match self.items {
             [item, ..] if item.kind == kind => self.items.get(1..item.size).unwrap_or_default(),
@@ -95,10 +125,7 @@ impl<'d> Node<'d> {
 
 impl<'d> Json<'d> for Node<'d> {
     fn text(self) -> Option<Cow<'d, str>> {
-        match (self.kind(), self.raw()) {
-            (Some(Kind::String), [b'"', inner @ .., b'"']) => Some(decode(inner)),
-            _ => None,
-        }
+        self.inner().map(decode)
     }
 
     fn number(self) -> Option<Number> {
@@ -132,12 +159,23 @@ impl<'d> Json<'d> for Node<'d> {
         self.kind() == Some(Kind::Array)
     }
 
-    fn fields(self) -> impl Iterator<Item = (Cow<'d, str>, Self)> {
+    fn fields(self) -> impl Iterator<Item = (Cow<'d, [u8]>, Self)> {
         self.members()
-            .map(|(key, value)| (key.text().unwrap_or_default(), value))
+            .map(|(key, value)| (key.bytes().unwrap_or_default(), value))
     }
 
     fn items(self) -> impl Iterator<Item = Self> {
         self.children(Kind::Array)
     }
+
+    fn field(self, key: &str) -> Option<Self> {
+        let named = self.members().filter(|(name, _)| name.says(key));
+        named.last().map(|(_, value)| value)
+    }
+}
+
+/// Whether the bytes between two quotes are those of the text: no escapes, nothing but ASCII.
+fn is_plain(inner: &[u8]) -> bool {
+    let odd = |byte: u8| byte & 0x80 | u8::from(byte == b'\\');
+    inner.iter().fold(0, |seen, &byte| seen | odd(byte)) == 0
 }

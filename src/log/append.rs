@@ -96,7 +96,7 @@ impl Appender {
             tail: None,
             torn: None,
             broken: None,
-            looks: Looks::new(),
+            looks: Looks::default(),
         }
     }
 
@@ -139,12 +139,12 @@ impl Appender {
         Ok(matches!(tail, Tail::Torn(_)))
     }
 
-    /// Appends a line, which ends with its newline, and returns where it starts. With `durable`
-    /// it is on the disk when this returns. After an error the log is as it was before, or, where even
+    /// Appends a line, which ends with its newline, at a time in nanoseconds since 1970, and returns
+    /// where it starts. With `durable` it is on the disk when this returns. After an error the log is as it was before, or, where even
     /// that failed, takes no more writes.
-    pub(crate) fn append(&mut self, line: &[u8], durable: bool) -> Result<u64> {
+    pub(crate) fn append(&mut self, line: &[u8], durable: bool, now: u64) -> Result<u64> {
         self.check_usable()?;
-        self.looks.look(|| self.look())?;
+        self.looks.look(now, || self.look())?;
         if durable {
             self.sync_name()?;
         }

@@ -1,11 +1,9 @@
-//! The lines of a log one after the other, read in pieces of whole lines. A piece is read into a
-//! buffer that the reader may parse in.
+//! The lines of a log one after the other, read in pieces of whole lines.
 
 use xxhash_rust::xxh3::Xxh3;
 
 use super::LogFile;
 use crate::error::Result;
-use crate::json::PADDING;
 
 /// How much is read at a time: small enough to stay in the second-level cache.
 const PIECE: usize = 1 << 18;
@@ -17,7 +15,7 @@ const FEW: usize = 1 << 12;
 pub(crate) struct Piece {
     /// Byte offset in the log.
     pub(crate) offset: u64,
-    /// Length in bytes; in the buffer at least [`PADDING`] bytes follow.
+    /// Length in bytes.
     pub(crate) len: usize,
     /// Whether it ends with a newline.
     pub(crate) terminated: bool,
@@ -59,7 +57,7 @@ impl<'f> Pieces<'f> {
             *buffer = Vec::new();
         }
         let mut filled = self.rest.len();
-        let least = filled + self.step + PADDING;
+        let least = filled + self.step;
         if buffer.len() < least {
             self.log.make_room(buffer, least)?;
         }
@@ -78,12 +76,12 @@ impl<'f> Pieces<'f> {
                 return Ok(Some(piece).filter(|piece| piece.len > 0));
             }
             let left = usize::try_from(left).unwrap_or(usize::MAX);
-            if buffer.len() - PADDING == filled {
+            if buffer.len() == filled {
                 // A long line: twice the room, but no more than there is to read.
                 let len = filled.saturating_add(filled.min(left));
-                self.log.make_room(buffer, len.saturating_add(PADDING))?;
+                self.log.make_room(buffer, len)?;
             }
-            let room = buffer.len() - PADDING - filled;
+            let room = buffer.len() - filled;
             let step = left.min(room);
             let target = buffer.get_mut(filled..filled + step).unwrap_or_default();
             self.log.fill(target, self.at)?;

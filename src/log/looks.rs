@@ -1,8 +1,7 @@
 //! When a file that another program may change is looked at again: before each use, but for those
-//! of a fast run. Knows no file; whoever asks brings the look.
+//! of a fast run. Knows no file and no clock; whoever asks brings the look and the time.
 
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Instant;
 
 /// Uses that begin this soon one after the other, in nanoseconds, are taken for a run, in which
 /// nobody in this process can have touched the file in between.
@@ -10,32 +9,24 @@ const RUN: u64 = 4_000;
 /// In a run the file is looked at this often, in nanoseconds.
 const LOOK: u64 = 1_000_000;
 
-/// When a file was used last, and looked at.
-#[derive(Debug)]
+/// When a file was used last, and looked at, in nanoseconds since 1970; 0: not yet.
+#[derive(Debug, Default)]
 pub(crate) struct Looks {
-    begun: Instant,
-    /// In nanoseconds since then, and never 0: that is for what has not been.
     used: AtomicU64,
     looked: AtomicU64,
 }
 
 impl Looks {
-    pub(crate) fn new() -> Self {
-        Self {
-            begun: Instant::now(),
-            used: AtomicU64::new(0),
-            looked: AtomicU64::new(0),
-        }
-    }
-
     /// Looks, unless that was done just now in the same run. A look that failed is done again by the
-    /// next one who asks, however soon. A look is a system call, a good part of what small uses cost.
-    pub(crate) fn look<E>(&self, look: impl FnOnce() -> Result<(), E>) -> Result<(), E> {
-        let now = u64::try_from(self.begun.elapsed().as_nanos()).unwrap_or(u64::MAX);
-        let now = now.max(1);
-        let used = self.used.swap(now, Ordering::Relaxed);
+    /// next one who asks, however soon; so is one that lies ahead, on a clock that was set back. A
+    /// look is a system call, a good part of what small uses cost.
+    pub(crate) fn look<E>(&self, now: u64, look: impl FnOnce() -> Result<(), E>) -> Result<(), E> {
+        // Threads that come at once may take each other's times: all of them are of the same run.
+        let used = self.used.load(Ordering::Relaxed);
+        self.used.store(now, Ordering::Relaxed);
         let looked = self.looked.load(Ordering::Relaxed);
-        if looked > 0 && now.saturating_sub(used) < RUN && now.saturating_sub(looked) < LOOK {
+        let is_within = |since: u64, most: u64| since > 0 && since <= now && now - since < most;
+        if is_within(used, RUN) && is_within(looked, LOOK) {
             return Ok(());
         }
         let outcome = look();
@@ -49,27 +40,50 @@ impl Looks {
 mod tests {
     use std::cell::Cell;
 
-    use super::Looks;
+    use super::{LOOK, Looks, RUN};
+
+    /// Looks at a time; whether that came to a look.
+    fn is_looked_at(looks: &Looks, now: u64, outcome: Result<(), ()>) -> bool {
+        let done = Cell::new(false);
+        let told = looks.look(now, || {
+            done.set(true);
+            outcome
+        });
+        assert_eq!(told, if done.get() { outcome } else { Ok(()) });
+        done.get()
+    }
+
+    #[test]
+    fn a_look_is_left_out_in_a_run_only_and_not_for_long() {
+        let looks = Looks::default();
+        let start = 1 << 60;
+        assert!(is_looked_at(&looks, start, Ok(())));
+        assert!(is_looked_at(&looks, start + RUN, Ok(())));
+        let steps = (1..).map(|step| start + RUN + step * (RUN - 1));
+        for now in steps.take_while(|now| now - start - RUN < LOOK) {
+            assert!(!is_looked_at(&looks, now, Ok(())));
+        }
+        assert!(is_looked_at(&looks, start + RUN + LOOK, Ok(())));
+    }
 
     #[test]
     fn a_look_that_failed_is_done_again_however_soon() {
-        let looks = Looks::new();
-        let count = Cell::new(0);
-        let look = |outcome: Result<(), ()>| {
-            looks.look(|| {
-                count.set(count.get() + 1);
-                outcome
-            })
-        };
-        assert_eq!(look(Ok(())), Ok(()));
-        assert_eq!(count.get(), 1);
-        // In a run it is left out, and if it was done it failed: then each further one is done.
-        while look(Err(())).is_ok() {
-            assert_eq!(count.get(), 1);
+        let looks = Looks::default();
+        assert!(is_looked_at(&looks, 1000, Ok(())));
+        assert!(!is_looked_at(&looks, 1001, Err(())));
+        assert!(is_looked_at(&looks, 1001 + RUN, Err(())));
+        for now in 1002 + RUN..1100 + RUN {
+            assert!(is_looked_at(&looks, now, Err(())));
         }
-        for before in 2..100 {
-            assert_eq!(count.get(), before);
-            assert_eq!(look(Err(())), Err(()));
-        }
+        assert!(is_looked_at(&looks, 1100 + RUN, Ok(())));
+        assert!(!is_looked_at(&looks, 1101 + RUN, Ok(())));
+    }
+
+    #[test]
+    fn a_clock_that_was_set_back_leaves_no_look_out() {
+        let looks = Looks::default();
+        assert!(is_looked_at(&looks, 1 << 50, Ok(())));
+        assert!(is_looked_at(&looks, 1 << 40, Ok(())));
+        assert!(!is_looked_at(&looks, (1 << 40) + 1, Ok(())));
     }
 }

@@ -1,7 +1,8 @@
 //! Read-only file mappings: the one place with `unsafe` code.
 //!
 //! The contract with the rest of the crate: only a length known to be complete is mapped, and
-//! before each operation on a log its length is compared with the mapping.
+//! before each operation on a file its length is compared with the mapping, but for those of a fast
+//! run, in which that is done once in a while (`looks.rs`).
 #![allow(unsafe_code)]
 
 use std::fs::File;

@@ -6,8 +6,10 @@ use serde::de::DeserializeOwned;
 
 use crate::contract::LogItem;
 use crate::error::{Code, Error, Result};
-use crate::format::{Fact, Mutation, entry_time, interpret, kind_key, name_of, parent_key};
-use crate::index::{Answer, Class, Flags, Slot, Trouble, class_of};
+use crate::format::{
+    Fact, Mutation, entry_time, interpret, kind_key, name_of, parent_key, plain_ending,
+};
+use crate::index::{Answer, Class, Flags, Index, Slot, SlotColumns, Trouble, class_of};
 use crate::json::{Document, Grammar, Json, lossy, pretty};
 use crate::model::Format;
 use crate::snapshot::Source;
@@ -41,36 +43,47 @@ pub struct Entry {
 impl Entry {
     pub(super) fn read(source: Source<'_>, slot: Slot) -> Answer<Self> {
         let id = source.index.id(source.log, slot)?;
-        Self::of(source, slot, id, source.index.object(source.log, slot)?)
+        let columns = source.index.columns(slot)?;
+        Self::of(source, &columns, id, source.index.object(source.log, slot)?)
     }
 
     /// The entry or the record with an id.
     pub(super) fn named(source: Source<'_>, id: &str, class: Class) -> Answer<Option<Self>> {
         let found = source.index.object_of(source.log, id, class)?;
         found
-            .map(|(slot, bytes)| Self::of(source, slot, id.to_owned(), bytes))
+            .map(|(columns, bytes)| Self::of(source, &columns, id.to_owned(), bytes))
             .transpose()
     }
 
-    fn of(source: Source<'_>, slot: Slot, id: String, bytes: Cow<'_, [u8]>) -> Answer<Self> {
+    fn of(
+        source: Source<'_>,
+        columns: &SlotColumns<'_>,
+        id: String,
+        bytes: Cow<'_, [u8]>,
+    ) -> Answer<Self> {
         let index = source.index;
-        let columns = index.columns(slot)?;
-        let seq = columns.seq.unwrap_or_else(|| u64::from(slot) + 1);
+        // Copied first: what follows finds it near, and the copy waits for the log alone.
+        let bytes = bytes.into_owned();
         if let Some(kind) = name_of(index.format, columns.kind)
             && let (Some(time), Some(parent)) = (columns.time, columns.parent)
             && columns.lane.is_some() == index.format.has_lanes()
         {
             // It has a parent, which is in the file, a time, and a kind with one name: the columns say
-            // all that the line says.
+            // all that the line says. Parent and number may stand in the line where they need no
+            // search, which elsewhere they do.
+            let (parent, seq) = match plain_ending(index.format, &bytes) {
+                Some((parent, seq)) => (parent.to_owned(), seq),
+                None => (index.id(source.log, parent)?, number(index, columns.slot)?),
+            };
             return Ok(Self {
                 id,
-                parent: Some(index.id(source.log, parent)?),
+                parent: Some(parent),
                 kind: kind.to_owned(),
                 time: Some(time),
                 lane: columns.lane.map(str::to_owned),
                 seq: Some(seq),
                 offset: Some(columns.start),
-                bytes: bytes.into_owned(),
+                bytes,
             });
         }
         let document = Grammar::parse(&bytes).map_err(|_| Trouble::Index)?;
@@ -85,15 +98,18 @@ impl Entry {
             _ => text(parent_key(index.format)).filter(|parent| !parent.is_empty()),
         };
         let own_lane = || text("lane").filter(|_| index.format.has_lanes());
+        let kind = text(kind_key(index.format)).unwrap_or_default();
+        let time = columns.time.or_else(|| entry_time(index.format, object));
+        let lane = columns.lane.map(str::to_owned).or_else(own_lane);
         Ok(Self {
             id,
             parent,
-            kind: text(kind_key(index.format)).unwrap_or_default(),
-            time: columns.time.or_else(|| entry_time(index.format, object)),
-            lane: columns.lane.map(str::to_owned).or_else(own_lane),
-            seq: Some(seq),
+            kind,
+            time,
+            lane,
+            seq: Some(number(index, columns.slot)?),
             offset: Some(columns.start),
-            bytes: bytes.into_owned(),
+            bytes,
         })
     }
 
@@ -204,6 +220,15 @@ impl LogItem {
             },
         })
     }
+}
+
+/// The number of an entry or a record in the sequence; its place among them in a format that has
+/// none.
+pub(super) fn number(index: &Index, slot: Slot) -> Answer<u64> {
+    Ok(match index.seq(slot)? {
+        Some(seq) => seq,
+        None => u64::from(slot) + 1,
+    })
 }
 
 /// Whether a slot counts: no later line has its id.

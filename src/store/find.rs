@@ -2,7 +2,7 @@
 //! are read.
 
 use super::Entry;
-use super::entry::counts;
+use super::entry::{counts, number};
 use crate::contract::{BranchBounds, EntryQuery, Order, RecordQuery};
 use crate::format::{kind_by_name, record_kind};
 use crate::index::{Answer, Class, Slot, class_of};
@@ -89,7 +89,7 @@ pub(super) fn records(source: Source<'_>, query: &RecordQuery) -> Answer<Vec<Ent
     let mut found = Vec::new();
     let above = |slot| {
         Ok::<_, crate::index::Trouble>(match query.after_seq {
-            Some(after) => number(source, slot)? > after,
+            Some(after) => number(source.index, slot)? > after,
             None => true,
         })
     };
@@ -142,15 +142,6 @@ fn operation_kind(object: &[u8]) -> Option<String> {
     Some(kind.into_owned())
 }
 
-/// The number of an entry or a record in the sequence; its place among them in a format that has
-/// none.
-pub(super) fn number(source: Source<'_>, slot: Slot) -> Answer<u64> {
-    Ok(match source.index.seq(slot)? {
-        Some(seq) => seq,
-        None => u64::from(slot) + 1,
-    })
-}
-
 /// The slots behind a cursor, in an order.
 fn slots(
     source: Source<'_>,
@@ -164,7 +155,7 @@ fn slots(
             // Numbers that do not simply count on are looked at one by one.
             let mut kept = Vec::new();
             for slot in all {
-                let seq = number(source, slot)?;
+                let seq = number(source.index, slot)?;
                 if (order == Order::OldestFirst && seq > after)
                     || (order == Order::NewestFirst && seq < after)
                 {
@@ -190,7 +181,7 @@ pub(super) fn first_above(source: Source<'_>, seq: u64) -> Answer<Slot> {
     let (mut low, mut high) = (0, source.index.slots());
     while low < high {
         let middle = low + (high - low) / 2;
-        if number(source, middle)? > seq {
+        if number(source.index, middle)? > seq {
             high = middle;
         } else {
             low = middle + 1;
@@ -202,7 +193,7 @@ pub(super) fn first_above(source: Source<'_>, seq: u64) -> Answer<Slot> {
 /// An entry of a path, if a query asks for it; the cursor is looked at too.
 fn in_range(source: Source<'_>, slot: Slot, query: &EntryQuery) -> Answer<Option<Entry>> {
     if let Some(after) = query.after_seq {
-        let seq = number(source, slot)?;
+        let seq = number(source.index, slot)?;
         let is_behind = match query.order {
             Order::OldestFirst => seq > after,
             Order::NewestFirst => seq < after,

@@ -57,10 +57,10 @@ impl Output {
     }
 
     /// Appends a line, and returns where it starts and whether the file appeared with it.
-    pub(super) fn append(&mut self, line: &[u8], durable: bool) -> Result<(u64, bool)> {
+    pub(super) fn append(&mut self, line: &[u8], durable: bool, now: u64) -> Result<(u64, bool)> {
         let start = self.len();
         let (path, format, bytes, claim, disk, stranded) = match self {
-            Self::File(log) => return Ok((log.append(line, durable)?, false)),
+            Self::File(log) => return Ok((log.append(line, durable, now)?, false)),
             Self::Pending {
                 path,
                 format,

@@ -122,14 +122,10 @@ impl Head {
         }
     }
 
-    /// An entry was written on a lane.
-    pub(crate) fn wrote_entry(&mut self, lane: &str, id: &str) {
+    /// An entry was written on a lane. Where the lane stood comes back.
+    pub(crate) fn wrote_entry(&mut self, lane: &str, id: &str) -> Option<String> {
         self.seq += 1;
-        if let Some(open) = self.find_mut(lane) {
-            let leaf = open.lane.leaf.get_or_insert_default();
-            leaf.clear();
-            leaf.push_str(id);
-        }
+        self.find_mut(lane)?.lane.leaf.replace(id.to_owned())
     }
 
     /// A record was written.

@@ -384,12 +384,7 @@ impl Inner {
     /// As [`answer`](Self::answer), of what is indexed already.
     pub(super) fn ask<T>(&self, ask: impl Fn(Source<'_>) -> Answer<T>) -> Result<T> {
         let state = self.state();
-        state.log.check_not_truncated()?;
-        let answered = if state.index.is_whole() {
-            ask(state.source())
-        } else {
-            Err(Trouble::Index)
-        };
+        let answered = state.check_whole().and_then(|()| ask(state.source()));
         match answered {
             Ok(answer) => return Ok(answer),
             Err(Trouble::Log(error)) => return Err(error.at_path(&self.path)),

@@ -6,11 +6,12 @@ use std::sync::Arc;
 
 use super::{IndexMode, IndexState, IndexStatus, OpenOptions};
 use crate::error::{Code, Error, Result};
+use crate::format::now_nanos;
 use crate::index::{
-    Built, How, Index, Loaded, MOST_SEGMENTS, OnDisk, Sidecar, Trouble, Why, build, extend,
+    Answer, Built, How, Index, Loaded, MOST_SEGMENTS, OnDisk, Sidecar, Trouble, Why, build, extend,
     is_suspicious, merge, same_bytes,
 };
-use crate::log::{LogFile, Reading};
+use crate::log::{LogFile, Looks, Reading};
 use crate::model::ReportCode;
 use crate::snapshot::Source;
 
@@ -32,6 +33,8 @@ pub(super) struct State {
     pub(super) status: IndexStatus,
     /// The sidecar, if there is one that the index went on from.
     disk: Option<OnDisk>,
+    /// When the two files were last found to have all that is mapped of them.
+    looks: Looks,
 }
 
 /// The options as a build wants them.
@@ -53,6 +56,15 @@ impl State {
             index: &self.index,
             log: &self.log,
         }
+    }
+
+    /// Looks whether the log and the sidecar still have all that is mapped of them; in a run of
+    /// answers now and then only.
+    pub(super) fn check_whole(&self) -> Answer<()> {
+        self.looks.look(now_nanos(), || {
+            self.log.check_not_truncated()?;
+            self.index.is_whole().then_some(()).ok_or(Trouble::Index)
+        })
     }
 
     /// The state of a log that is read whole and gets no sidecar.
@@ -88,6 +100,7 @@ impl State {
                         index: built.index,
                         whole: built.whole,
                         disk: self.disk.clone(),
+                        looks: Looks::default(),
                     });
                 }
                 Ok(None) | Err(Trouble::Index) => {}
@@ -112,6 +125,7 @@ impl State {
             whole: self.whole,
             status: self.status.clone(),
             disk: self.disk.clone(),
+            looks: Looks::default(),
         }
     }
 
@@ -171,6 +185,7 @@ impl State {
             whole,
             status,
             disk: Some(disk),
+            looks: Looks::default(),
         })
     }
 
@@ -207,6 +222,7 @@ impl State {
                 whole,
                 status,
                 disk: old.and_then(|old| old.disk.clone()),
+                looks: Looks::default(),
             });
         }
         if options.index == IndexMode::Memory {
@@ -334,6 +350,7 @@ impl State {
             whole: built.whole,
             status,
             disk: None,
+            looks: Looks::default(),
         }
     }
 
@@ -384,6 +401,7 @@ impl State {
             whole: built.whole,
             status,
             disk: written,
+            looks: Looks::default(),
         }
     }
 
@@ -420,6 +438,7 @@ impl State {
             whole: built.whole,
             status,
             disk,
+            looks: Looks::default(),
         }
     }
 

@@ -1,7 +1,7 @@
 //! A session in a file as one of the stores that the contract speaks of.
 
 use super::rules;
-use super::{Entry, Mutation, Mutations, Session, find};
+use super::{Entry, Mutation, Mutations, Session, entry, find};
 use crate::contract::{
     BranchBounds, EntryQuery, Lane, LogItem, Metadata, NewEntry, NewRecord, RecordQuery,
     SessionStorage, check_limit, codebot, pi,
@@ -59,11 +59,11 @@ impl SessionStorage for Session {
     }
 
     fn append_entry(&self, new: NewEntry, lane: &str) -> Result<Entry> {
-        self.inner.append_entry(&new, lane)
+        self.inner.append_entry(new, lane)
     }
 
     fn append_record(&self, new: NewRecord) -> Result<Entry> {
-        self.inner.append_record(&new)
+        self.inner.append_record(new)
     }
 
     fn entry(&self, id: &str) -> Result<Option<Entry>> {
@@ -127,7 +127,7 @@ impl SessionStorage for Session {
             Format::CodebotV3 => codebot::session_info(name.unwrap_or_default()),
             _ => pi::session_info(name.unwrap_or_default()),
         };
-        self.inner.append_entry(&new, "main").map(|_| ())
+        self.inner.append_entry(new, "main").map(|_| ())
     }
 
     fn label(&self, id: &str) -> Result<Option<String>> {
@@ -140,7 +140,7 @@ impl SessionStorage for Session {
             Format::CodebotV3 => Err(rules::cannot_hold(Format::CodebotV3, "labels")),
             _ => {
                 let new = pi::label(id, label);
-                self.inner.append_entry(&new, "main").map(|_| ())
+                self.inner.append_entry(new, "main").map(|_| ())
             }
         }
     }
@@ -203,7 +203,7 @@ impl Session {
                 return Ok(None);
             }
             let (start, len) = source.index.place(last)?;
-            Ok(Some((start + len, find::number(source, last)?)))
+            Ok(Some((start + len, entry::number(source.index, last)?)))
         })?;
         let Some((behind, count)) = start else {
             return Ok(all);

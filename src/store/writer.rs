@@ -17,7 +17,7 @@ use super::session::Inner;
 use super::state::{FOLLOW_SLOTS, State};
 use super::{Durability, Entry, OpenOptions};
 use crate::error::{Code, Error, Result};
-use crate::format::{Line, interpret};
+use crate::format::{Line, interpret, now_nanos};
 use crate::json::Document;
 use crate::log::{Appender, Tail, judge};
 use crate::model::Format;
@@ -243,18 +243,23 @@ impl Pen {
     /// Writes the line that was made, and returns where it starts. All that may be refused was
     /// looked at before, so that what is refused leaves a torn last line too.
     pub(super) fn write(&mut self) -> Result<u64> {
+        self.write_at(now_nanos())
+    }
+
+    /// The same at a time that was just asked for, in nanoseconds since 1970.
+    pub(super) fn write_at(&mut self, now: u64) -> Result<u64> {
         self.changed |= self.log.mend_tail()?;
-        let (start, appeared) = self.log.append(self.line.bytes(), self.durable)?;
+        let (start, appeared) = self.log.append(self.line.bytes(), self.durable, now)?;
         self.unflushed += 1;
         self.changed |= appeared;
         Ok(start)
     }
 
-    pub(super) fn stored(&self, id: &str, new: Stored<'_>, nanos: u64, offset: u64) -> Entry {
+    pub(super) fn stored(&self, new: Stored, nanos: u64, offset: u64) -> Entry {
         Entry {
-            id: id.to_owned(),
+            id: new.id,
             parent: new.parent,
-            kind: new.kind.to_owned(),
+            kind: new.kind,
             time: i64::try_from(nanos / 1_000_000).ok(),
             lane: new.lane,
             seq: Some(self.head.seq),
@@ -264,9 +269,10 @@ impl Pen {
     }
 }
 
-/// What an entry or a record that was just written says beside its id.
-pub(super) struct Stored<'s> {
-    pub(super) kind: &'s str,
+/// What an entry or a record that was just written says.
+pub(super) struct Stored {
+    pub(super) id: String,
+    pub(super) kind: String,
     pub(super) parent: Option<String>,
     pub(super) lane: Option<String>,
 }

@@ -11,20 +11,18 @@ use crate::contract::{NewEntry, NewRecord};
 use crate::error::{Code, Error, Result};
 use crate::format::{
     Envelope, entry_line, hex_id, is_hex_id, label_line, lane_line, name_line, now_nanos,
-    record_line, target_of, uuid_v7,
+    record_line, target_of, uuid_v7_at,
 };
 use crate::index::Class;
 use crate::model::Format;
 
 impl Inner {
-    pub(super) fn append_entry(self: &Arc<Self>, new: &NewEntry, lane: &str) -> Result<Entry> {
+    pub(super) fn append_entry(self: &Arc<Self>, new: NewEntry, lane: &str) -> Result<Entry> {
         self.write(|pen| {
             let format = pen.format;
-            // The fields are looked at first, wherever the entry is to go.
-            let parent = pen.head.lane(lane).ok();
-            let parent = parent.and_then(|open| open.lane.leaf.clone());
+            let nanos = now_nanos();
             let id = match (&new.id, format) {
-                (None, Format::PiV4) => uuid_v7(),
+                (None, Format::PiV4) => uuid_v7_at(nanos),
                 (None, _) => self.unused_hex_id(pen)?,
                 (Some(id), _) => {
                     if format != Format::PiV4 && !is_hex_id(id) {
@@ -36,15 +34,16 @@ impl Inner {
                     id.clone()
                 }
             };
-            let nanos = now_nanos();
+            // The fields are looked at first, wherever the entry is to go.
+            let parent = pen.head.lane(lane).ok();
             let envelope = Envelope {
                 id: &id,
-                parent: parent.as_deref(),
+                parent: parent.and_then(|open| open.lane.leaf.as_deref()),
                 lane,
                 seq: pen.head.next()?,
                 nanos,
             };
-            entry_line(&mut pen.line, format, new, &envelope)?;
+            entry_line(&mut pen.line, format, &new, &envelope)?;
             pen.head.lane(lane)?;
             if new.id.is_some() {
                 self.check_unused(pen, &id)?;
@@ -52,23 +51,27 @@ impl Inner {
                     return Err(rules::awaited(&id));
                 }
             }
-            self.check_targets(pen, new)?;
-            let offset = pen.write()?;
-            pen.head.wrote_entry(lane, &id);
+            self.check_targets(pen, &new)?;
+            let offset = pen.write_at(nanos)?;
             pen.recent.add(&id);
-            let lane = format.has_lanes().then(|| lane.to_owned());
-            let kind = &new.kind;
-            Ok(pen.stored(&id, Stored { kind, parent, lane }, nanos, offset))
+            let parent = pen.head.wrote_entry(lane, &id);
+            let stored = Stored {
+                id,
+                kind: new.kind,
+                parent,
+                lane: format.has_lanes().then(|| lane.to_owned()),
+            };
+            Ok(pen.stored(stored, nanos, offset))
         })
     }
 
-    pub(super) fn append_record(self: &Arc<Self>, new: &NewRecord) -> Result<Entry> {
+    pub(super) fn append_record(self: &Arc<Self>, new: NewRecord) -> Result<Entry> {
         self.write(|pen| {
             if !pen.format.has_lanes() {
                 return Err(rules::cannot_hold(pen.format, "execution records"));
             }
-            let id = new.id.clone().unwrap_or_else(uuid_v7);
             let nanos = now_nanos();
+            let id = new.id.clone().unwrap_or_else(|| uuid_v7_at(nanos));
             let envelope = Envelope {
                 id: &id,
                 parent: None,
@@ -76,21 +79,22 @@ impl Inner {
                 seq: pen.head.next()?,
                 nanos,
             };
-            let (step, run) = record_line(&mut pen.line, new, &envelope)?;
+            let (step, run) = record_line(&mut pen.line, &new, &envelope)?;
             pen.head.lane(&new.lane)?;
             if new.id.is_some() {
                 self.check_unused(pen, &id)?;
             }
             pen.head.check_step(&new.lane, &step)?;
-            let offset = pen.write()?;
+            let offset = pen.write_at(nanos)?;
             pen.head.wrote_record(&new.lane, &id, step);
             pen.recent.add(&id);
             let stored = Stored {
-                kind: &new.kind,
+                id,
+                kind: new.kind,
                 parent: run,
-                lane: Some(new.lane.clone()),
+                lane: Some(new.lane),
             };
-            Ok(pen.stored(&id, stored, nanos, offset))
+            Ok(pen.stored(stored, nanos, offset))
         })
     }
 

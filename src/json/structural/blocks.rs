@@ -88,7 +88,8 @@ impl Places {
 
     /// Drops the first ones.
     fn keep_from(&mut self, number: usize) {
-        self.places.copy_within(number.min(self.count)..self.count, 0);
+        self.places
+            .copy_within(number.min(self.count)..self.count, 0);
         self.count -= number.min(self.count);
     }
 
@@ -218,8 +219,7 @@ impl<'t> Stage<'t> {
             quote &= !escaped;
             let escapes = kernel.escapes(block);
             let unicode = escapes.unicode & escaped;
-            let digits =
-                self.digits | unicode << 1 | unicode << 2 | unicode << 3 | unicode << 4;
+            let digits = self.digits | unicode << 1 | unicode << 2 | unicode << 3 | unicode << 4;
             self.digits = unicode >> 63 | unicode >> 62 | unicode >> 61 | unicode >> 60;
             bad = escaped & !escapes.letter | digits & !escapes.hex;
         }

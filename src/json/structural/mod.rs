@@ -12,9 +12,10 @@ use std::ops::Range;
 use self::blocks::{Places, Stage};
 use self::portable::Portable;
 use self::walk::Marks;
-use super::tree::Node;
 use super::Document;
+use super::tree::Node;
 
+#[cfg(any(test, feature = "fuzzing"))]
 pub(crate) use walk::LEVELS;
 
 /// Buffers kept from line to line are given back when a line made them larger than this.
@@ -57,12 +58,16 @@ impl Scanner {
         Self::with(fastest.unwrap_or(Instructions::Portable(Portable)))
     }
 
-    /// One of each kind that the processor allows, by name.
+    /// One for each kind of instructions that the processor has, the fastest first.
     #[cfg(any(test, feature = "fuzzing"))]
-    pub(crate) fn all() -> Vec<(String, Self)> {
-        let all = Instructions::all().into_iter();
-        all.map(|each| (format!("{each:?}"), Self::with(each)))
-            .collect()
+    pub(crate) fn all() -> Vec<Self> {
+        Instructions::all().into_iter().map(Self::with).collect()
+    }
+
+    /// What the processor is asked to do, by name.
+    #[cfg(any(test, feature = "fuzzing"))]
+    pub(crate) fn name(&self) -> String {
+        format!("{:?}", self.instructions)
     }
 
     fn with(instructions: Instructions) -> Self {

@@ -29,10 +29,40 @@ const OPERATOR: u8 = COMMA | COLON | BRACKET;
 const WHITE: u8 = SPACE | TAB;
 
 const LOW: [u8; 16] = [
-    SPACE, 0, 0, 0, 0, 0, 0, 0, 0, TAB, COLON, BRACKET, COMMA, BRACKET | TAB, 0, 0,
+    SPACE,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    TAB,
+    COLON,
+    BRACKET,
+    COMMA,
+    BRACKET | TAB,
+    0,
+    0,
 ];
 const HIGH: [u8; 16] = [
-    TAB, 0, COMMA | SPACE, COLON, 0, BRACKET, 0, BRACKET, 0, 0, 0, 0, 0, 0, 0, 0,
+    TAB,
+    0,
+    COMMA | SPACE,
+    COLON,
+    0,
+    BRACKET,
+    0,
+    BRACKET,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
 ];
 
 // The same for what stands behind a backslash.
@@ -95,19 +125,19 @@ impl Avx2 {
     }
 
     /// [`walk`] with all of it compiled for these instructions.
-    pub(super) fn walk(self, stage: &mut Stage<'_>, places: &mut Places, marks: &mut Marks) -> bool {
+    pub(super) fn walk(
+        self,
+        stage: &mut Stage<'_>,
+        places: &mut Places,
+        marks: &mut Marks,
+    ) -> bool {
         // SAFETY: `detect` found these instructions, as the value says.
         unsafe { walk_avx2(self, stage, places, marks) }
     }
 }
 
 #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt,pclmulqdq")]
-fn walk_avx2(
-    kernel: Avx2,
-    stage: &mut Stage<'_>,
-    places: &mut Places,
-    marks: &mut Marks,
-) -> bool {
+fn walk_avx2(kernel: Avx2, stage: &mut Stage<'_>, places: &mut Places, marks: &mut Marks) -> bool {
     walk(kernel, stage, places, marks)
 }
 
@@ -190,7 +220,10 @@ fn avx2_any(classes: [__m256i; 2], wanted: u8) -> u64 {
 #[target_feature(enable = "avx2")]
 fn avx2_masks(block: &Block) -> Masks {
     let [low, high] = avx2_halves(block);
-    let classes = [avx2_classes(low, &LOW, &HIGH), avx2_classes(high, &LOW, &HIGH)];
+    let classes = [
+        avx2_classes(low, &LOW, &HIGH),
+        avx2_classes(high, &LOW, &HIGH),
+    ];
     let equal = |byte: u8| {
         let byte = _mm256_set1_epi8(byte.cast_signed());
         avx2_bits(_mm256_cmpeq_epi8(low, byte), _mm256_cmpeq_epi8(high, byte))
@@ -230,11 +263,7 @@ fn avx2_escapes(block: &Block) -> Escapes {
 #[inline]
 #[target_feature(enable = "pclmulqdq")]
 fn parity(bits: u64) -> u64 {
-    let product = _mm_clmulepi64_si128(
-        _mm_set_epi64x(0, bits.cast_signed()),
-        _mm_set1_epi8(-1),
-        0,
-    );
+    let product = _mm_clmulepi64_si128(_mm_set_epi64x(0, bits.cast_signed()), _mm_set1_epi8(-1), 0);
     _mm_cvtsi128_si64(product).cast_unsigned()
 }
 
@@ -252,7 +281,12 @@ impl Avx512 {
     }
 
     /// [`walk`] with all of it compiled for these instructions.
-    pub(super) fn walk(self, stage: &mut Stage<'_>, places: &mut Places, marks: &mut Marks) -> bool {
+    pub(super) fn walk(
+        self,
+        stage: &mut Stage<'_>,
+        places: &mut Places,
+        marks: &mut Marks,
+    ) -> bool {
         // SAFETY: `detect` found these instructions, as the value says.
         unsafe { walk_avx512(self, stage, places, marks) }
     }

@@ -239,7 +239,9 @@ impl Row {
         let id = self.id.as_deref().unwrap_or_default();
         let lane = self.lane.as_deref();
         match (self.class, lane) {
-            (Class::Entry, Some(lane)) => head.wrote_entry(lane, id),
+            (Class::Entry, Some(lane)) => {
+                head.wrote_entry(lane, id);
+            }
             (Class::Record, Some(lane)) => head.wrote_record(lane, id, self.effect.step()),
             (Class::Lane, Some(lane)) => head.wrote_lane(lane, self.parent.as_deref()),
             _ => head.wrote_fact(),
