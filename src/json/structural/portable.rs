@@ -8,7 +8,7 @@ pub(super) struct Portable;
 
 /// The classes of a byte, one bit each.
 const fn classes(byte: u8) -> u8 {
-    let class = match byte {
+    match byte {
         b'{' | b'}' | b'[' | b']' | b':' | b',' => 1,
         b' ' => 1 << 1,
         b'\t' | b'\r' => 1 << 1 | 1 << 5,
@@ -18,8 +18,7 @@ const fn classes(byte: u8) -> u8 {
         0..0x20 => 1 << 5,
         0x80.. => 1 << 6,
         _ => 0,
-    };
-    class
+    }
 }
 
 /// The classes of a byte behind a backslash.
@@ -31,33 +30,28 @@ const fn escape_classes(byte: u8) -> u8 {
     letter | ((byte == b'u') as u8) << 1 | (byte.is_ascii_hexdigit() as u8) << 2
 }
 
-const fn table(of: [u8; 256]) -> [u8; 256] {
-    of
+static CLASSES: [u8; 256] = table(false);
+static ESCAPES: [u8; 256] = table(true);
+
+#[expect(
+    clippy::indexing_slicing,
+    reason = "the compiler runs this; no byte is above the table's end"
+)]
+const fn table(of_escapes: bool) -> [u8; 256] {
+    let mut all = [0; 256];
+    let mut byte = 0_u8;
+    loop {
+        all[byte as usize] = if of_escapes {
+            escape_classes(byte)
+        } else {
+            classes(byte)
+        };
+        if byte == u8::MAX {
+            return all;
+        }
+        byte += 1;
+    }
 }
-
-static CLASSES: [u8; 256] = table({
-    let mut all = [0; 256];
-    let mut byte = 0_u8;
-    loop {
-        all[byte as usize] = classes(byte);
-        if byte == u8::MAX {
-            break all;
-        }
-        byte += 1;
-    }
-});
-
-static ESCAPES: [u8; 256] = table({
-    let mut all = [0; 256];
-    let mut byte = 0_u8;
-    loop {
-        all[byte as usize] = escape_classes(byte);
-        if byte == u8::MAX {
-            break all;
-        }
-        byte += 1;
-    }
-});
 
 /// Bit `i` of the block's class `c` in bit `i` of the answer's number `c`.
 fn sorted<const N: usize>(block: &Block, table: &[u8; 256]) -> [u64; N] {
