@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::{
-    Entry, Fact, Kind, Meaning, Mutation, Role, Sequence, State, bad_payload, block_type,
+    Entry, Fact, Kind, Meaning, Mutation, Role, Sequence, State, bad_payload, is_block,
     checked_time, id_of, is_list_of_objects, is_text, kind_of, parent_of, present, text_of, time,
     title,
 };
@@ -87,10 +87,11 @@ pub(super) fn read_payload<'a, V: Json<'a>>(
 ) -> bool {
     match kind {
         Kind::Message => {
-            if !is_message(data) {
+            let message = Message::of(data);
+            if !message.is_one() {
                 return false;
             }
-            read_message(data, first_text, entry);
+            message.read(first_text, entry);
         }
         Kind::ModelChange => {
             let (provider, model) = (data.field("provider"), data.field("model"));
@@ -108,7 +109,7 @@ pub(super) fn read_payload<'a, V: Json<'a>>(
         Kind::Compaction => {
             let messages = present(data.field("messages"));
             let is_list =
-                messages.is_none_or(|list| list.is_array() && list.items().all(is_message));
+                messages.is_none_or(|list| list.is_array() && list.items().all(|item| is_message(item)));
             if !is_text(data.field("summary")) || !is_list {
                 return false;
             }
@@ -142,38 +143,65 @@ pub(super) fn read_payload<'a, V: Json<'a>>(
 
 /// Whether an object has the shape of a message.
 pub(super) fn is_message<'a, V: Json<'a>>(message: V) -> bool {
-    message.is_object()
-        && is_text(message.field("role"))
-        && is_list_of_objects(message.field("content"))
+    message.is_object() && Message::of(message).is_one()
 }
 
-fn read_message<'a, V: Json<'a>>(message: V, first_text: bool, entry: &mut Entry<'a>) {
-    entry.role = text_of(message.field("role")).map_or(Role::None, |role| match &*role {
-        "user" => Role::User,
-        "assistant" => Role::Assistant,
-        "system" => Role::System,
-        "tool" => Role::Tool,
-        _ => Role::Other,
-    });
-    let blocks = || message.field("content").into_iter().flat_map(Json::items);
-    match entry.role {
-        Role::Assistant => {
-            entry.calls_tools =
-                blocks().any(|block| block_type(block).as_deref() == Some("toolCall"));
-        }
-        Role::User if first_text => {
-            let injected = message
-                .field("metadata")
-                .and_then(|metadata| metadata.field("injected"));
-            if injected.and_then(Json::boolean) != Some(true) {
-                let texts = blocks().filter(|block| block_type(*block).as_deref() == Some("text"));
-                let last = texts
-                    .filter_map(|block| text_of(block.field("text")))
-                    .filter(|text| !text.is_empty())
-                    .last();
-                entry.first_text = last.map(|text| title(&text));
+/// The fields of a message that say what it is.
+struct Message<V> {
+    role: Option<V>,
+    content: Option<V>,
+    metadata: Option<V>,
+}
+
+impl<'a, V: Json<'a>> Message<V> {
+    fn of(object: V) -> Self {
+        let (mut role, mut content, mut metadata) = (None, None, None);
+        for (key, value) in object.fields() {
+            match &*key {
+                b"role" => role = Some(value),
+                b"content" => content = Some(value),
+                b"metadata" => metadata = Some(value),
+                _ => {}
             }
         }
-        _ => {}
+        Self {
+            role,
+            content,
+            metadata,
+        }
+    }
+
+    fn is_one(&self) -> bool {
+        is_text(self.role) && is_list_of_objects(self.content)
+    }
+
+    fn read(&self, first_text: bool, entry: &mut Entry<'a>) {
+        entry.role = text_of(self.role).map_or(Role::None, |role| match &*role {
+            "user" => Role::User,
+            "assistant" => Role::Assistant,
+            "system" => Role::System,
+            "tool" => Role::Tool,
+            _ => Role::Other,
+        });
+        let mut blocks = self.content.into_iter().flat_map(Json::items);
+        match entry.role {
+            Role::Assistant => {
+                entry.calls_tools = blocks.any(|block| is_block(block, "toolCall"));
+            }
+            Role::User if first_text => {
+                let injected = self
+                    .metadata
+                    .and_then(|metadata| metadata.field("injected"));
+                if injected.and_then(Json::boolean) != Some(true) {
+                    let texts = blocks.filter(|block| is_block(*block, "text"));
+                    let last = texts
+                        .filter_map(|block| text_of(block.field("text")))
+                        .filter(|text| !text.is_empty())
+                        .last();
+                    entry.first_text = last.map(|text| title(&text));
+                }
+            }
+            _ => {}
+        }
     }
 }

@@ -170,7 +170,7 @@ pub(crate) fn entry_time(format: Format, object: Node<'_>) -> Option<i64> {
 
 /// Whether a value is a string, null or absent: what the payload tables call a text.
 pub(crate) fn is_text<'a, V: Json<'a>>(value: Option<V>) -> bool {
-    value.is_none_or(|value| value.is_null() || value.text().is_some())
+    value.is_none_or(|value| value.is_null() || value.is_text())
 }
 
 /// The text of a string value; none for null and absent ones.
@@ -188,9 +188,9 @@ pub(crate) fn is_list_of_objects<'a, V: Json<'a>>(value: Option<V>) -> bool {
     present(value).is_none_or(|list| list.is_array() && list.items().all(Json::is_object))
 }
 
-/// The `type` of a content block.
-pub(crate) fn block_type<'a, V: Json<'a>>(block: V) -> Option<std::borrow::Cow<'a, str>> {
-    block.field("type").and_then(Json::text)
+/// Whether a content block is of a type.
+pub(crate) fn is_block<'a, V: Json<'a>>(block: V, name: &str) -> bool {
+    block.field("type").is_some_and(|kind| kind.says(name))
 }
 
 /// Reads an id: the text, or why the line cannot be kept.

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::{
-    Entry, Fact, Kind, Meaning, Mutation, Role, Sequence, State, bad_payload, block_type,
+    Entry, Fact, Kind, Meaning, Mutation, Role, Sequence, State, bad_payload, is_block,
     checked_time, id_of, is_text, kind_of, parent_of, present, text_of, time, title,
 };
 use crate::json::Json;
@@ -32,7 +32,7 @@ pub(super) fn interpret<'a, V: Json<'a>>(
             _ => {}
         }
     }
-    if text_of(kind).as_deref() == Some("session") {
+    if kind.is_some_and(|kind| kind.says("session")) {
         return skip(Finding::skipped(
             ReportCode::BadField,
             "a second header; only the first one counts",
@@ -40,7 +40,7 @@ pub(super) fn interpret<'a, V: Json<'a>>(
     }
     let mut entry = Entry::default();
     if format == Format::PiV1 {
-        if text_of(kind).is_none() {
+        if !kind.is_some_and(Json::is_text) {
             return skip(Finding::skipped(
                 ReportCode::BadField,
                 "expected `type` to be a string, found none",
@@ -113,7 +113,7 @@ pub(super) fn read_payload<'a, V: Json<'a>>(kind: Kind, object: V, entry: &mut E
             let good = replacement.is_some_and(|value| {
                 value.is_null() || (value.is_object() && present(value.field("content")).is_some())
             });
-            good && text_of(object.field("targetId")).is_some()
+            good && object.field("targetId").is_some_and(Json::is_text)
         }
         Kind::Label => {
             let label = object.field("label");
@@ -147,7 +147,7 @@ pub(super) fn read_model_change<'a, V: Json<'a>>(object: V, entry: &mut Entry<'a
 /// `thinking_level_change` of pi v3 and v4.
 pub(super) fn read_effort_change<'a, V: Json<'a>>(object: V, entry: &mut Entry<'a>) -> bool {
     entry.sets = Some(State::Effort);
-    text_of(object.field("thinkingLevel")).is_some()
+    object.field("thinkingLevel").is_some_and(Json::is_text)
 }
 
 /// The message of an entry of pi v1 to v4; false if it is no object.
@@ -180,7 +180,7 @@ pub(super) fn read_message<'a, V: Json<'a>>(
             if model.0.is_some() || model.1.is_some() {
                 entry.model = Some(model);
             }
-            entry.deferred = text_of(stop_reason).as_deref() == Some("deferred");
+            entry.deferred = stop_reason.is_some_and(|reason| reason.says("deferred"));
         }
         Role::User if first_text => {
             entry.first_text = content.and_then(message_text).map(|text| title(&text));
@@ -200,7 +200,7 @@ fn message_text<'a, V: Json<'a>>(content: V) -> Option<String> {
         None => {
             let texts: Vec<Cow<'_, str>> = content
                 .items()
-                .filter(|block| block_type(*block).as_deref() == Some("text"))
+                .filter(|block| is_block(*block, "text"))
                 .filter_map(|block| text_of(block.field("text")))
                 .collect();
             texts.join(" ")

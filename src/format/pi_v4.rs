@@ -167,7 +167,7 @@ pub(super) fn read_payload<'a, V: Json<'a>>(
         Kind::ActiveTools => {
             entry.sets = Some(State::Tools);
             present(object.field("activeToolNames")).is_some_and(|names| {
-                names.is_array() && names.items().all(|name| name.text().is_some())
+                names.is_array() && names.items().all(Json::is_text)
             })
         }
         Kind::Compaction => {

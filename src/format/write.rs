@@ -243,7 +243,7 @@ fn trimmed_thinking<'t>(kind: &str, data: &'t str) -> Cow<'t, str> {
     let mut done = 0;
     let blocks = document.root().field("content");
     for block in blocks.into_iter().flat_map(Json::items) {
-        let is_thinking = super::block_type(block).as_deref() == Some("thinking");
+        let is_thinking = super::is_block(block, "thinking");
         let Some(thinking) = block.field("thinking").filter(|_| is_thinking) else {
             continue;
         };

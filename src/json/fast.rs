@@ -182,6 +182,10 @@ impl<'d> Json<'d> for FastValue<'d> {
         }
     }
 
+    fn is_text(self) -> bool {
+        matches!(self.0, [TapeNode::String(_), ..])
+    }
+
     fn number(self) -> Option<Number> {
         match self.0.first() {
             Some(TapeNode::Static(StaticNode::I64(number))) => Some(Number::Whole(*number)),

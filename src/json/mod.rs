@@ -62,6 +62,12 @@ impl Number {
 pub(crate) trait Json<'a>: Copy {
     /// The decoded text of a string; none for other values.
     fn text(self) -> Option<Cow<'a, str>>;
+    /// Whether it is a string.
+    fn is_text(self) -> bool;
+    /// Whether it is a string of this text, which has no U+FFFD.
+    fn says(self, text: &str) -> bool {
+        self.text().as_deref() == Some(text)
+    }
     /// The number, if it is one.
     fn number(self) -> Option<Number>;
     /// The truth value, if it is one.

@@ -78,15 +78,6 @@ impl<'d> Node<'d> {
         std::iter::from_fn(move || Some((children.next()?, children.next()?)))
     }
 
-    /// Whether it is a string of this text.
-    pub(crate) fn says(self, text: &str) -> bool {
-        match self.inner() {
-            Some(inner) if is_plain(inner) => inner == text.as_bytes(),
-            Some(inner) => decode(inner) == text,
-            None => false,
-        }
-    }
-
     /// What stands between the quotes of a string.
     fn inner(self) -> Option<&'d [u8]> {
         match (self.kind(), self.raw()) {
@@ -125,7 +116,26 @@ impl<'d> Node<'d> {
 
 impl<'d> Json<'d> for Node<'d> {
     fn text(self) -> Option<Cow<'d, str>> {
-        self.inner().map(decode)
+        let inner = self.inner()?;
+        Some(match std::str::from_utf8(inner) {
+            Ok(text) if is_plain(inner) => Cow::Borrowed(text),
+            _ => decode(inner),
+        })
+    }
+
+    fn is_text(self) -> bool {
+        self.kind() == Some(Kind::String)
+    }
+
+    fn says(self, text: &str) -> bool {
+        // Escapes are longer than what they stand for.
+        match self.inner() {
+            Some(inner) if inner.len() <= text.len() => {
+                inner == text.as_bytes() && memchr::memchr(b'\\', inner).is_none()
+            }
+            Some(inner) => !is_plain(inner) && decode(inner) == text,
+            None => false,
+        }
     }
 
     fn number(self) -> Option<Number> {
@@ -174,8 +184,25 @@ impl<'d> Json<'d> for Node<'d> {
     }
 }
 
-/// Whether the bytes between two quotes are those of the text: no escapes, nothing but ASCII.
+/// Whether the bytes between two quotes are those of the text: no escapes, nothing but ASCII. Eight at
+/// a time: keys and ids are short, and there are many of them.
 fn is_plain(inner: &[u8]) -> bool {
-    let odd = |byte: u8| byte & 0x80 | u8::from(byte == b'\\');
-    inner.iter().fold(0, |seen, &byte| seen | odd(byte)) == 0
+    const ONES: u64 = u64::from_le_bytes([1; 8]);
+    const HIGHS: u64 = u64::from_le_bytes([0x80; 8]);
+    const BACKSLASHES: u64 = u64::from_le_bytes([b'\\'; 8]);
+    let is_odd = |eight: u64| {
+        let others = eight ^ BACKSLASHES;
+        (eight | others.wrapping_sub(ONES) & !others) & HIGHS != 0
+    };
+    let (eights, rest) = inner.as_chunks::<8>();
+    let last = match (inner.last_chunk::<8>(), rest.first_chunk::<4>(), rest.last_chunk::<4>()) {
+        // Some bytes twice.
+        (Some(last), ..) => u64::from_le_bytes(*last),
+        (None, Some(first), Some(last)) => {
+            u64::from(u32::from_le_bytes(*first)) << 32 | u64::from(u32::from_le_bytes(*last))
+        }
+        _ => rest.iter().fold(0, |bytes, &byte| bytes << 8 | u64::from(byte)),
+    };
+    let is_odd_eight = |eight: &[u8; 8]| is_odd(u64::from_le_bytes(*eight));
+    !is_odd(last) && !eights.iter().any(is_odd_eight)
 }

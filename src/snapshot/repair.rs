@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use ahash::AHashSet;
 
-use crate::format::{Role, block_type};
+use crate::format::{Role, is_block};
 use crate::json::{Document, Grammar, Json, lossy};
 use crate::model::Messages;
 
@@ -95,7 +95,7 @@ fn calls_of(item: &Item<'_>) -> Vec<Call> {
     };
     content
         .items()
-        .filter(|block| block_type(*block).as_deref() == Some("toolCall"))
+        .filter(|block| is_block(*block, "toolCall"))
         .filter_map(|block| block.field("tool_call")?.field("id"))
         .filter_map(|id| {
             let text = id.text().filter(|text| !text.is_empty())?;

@@ -53,8 +53,9 @@ pub(super) trait Kernel: Copy {
 const WINDOW: usize = 32;
 /// The second stage looks so many places ahead.
 pub(super) const AHEAD: usize = 5;
-/// Places of a window, those left from the one before, and room to write a block carelessly.
-const ROOM: usize = WINDOW * BLOCK + 2 * AHEAD + BLOCK;
+/// At least the places of a window, those left from the one before, and room to write a block
+/// carelessly. A power of two, so that a mask keeps numbers within it.
+const ROOM: usize = (WINDOW * BLOCK + 2 * AHEAD + BLOCK).next_power_of_two();
 /// Longer lines are left to others: places have 32 bits.
 const LONGEST: usize = 1 << 30;
 
@@ -74,7 +75,7 @@ impl Places {
 
     #[inline(always)]
     pub(super) fn get(&self, number: usize) -> usize {
-        self.places.get(number).map_or(0, |&place| widen(place))
+        self.places.get(number % ROOM).map_or(0, |&place| widen(place))
     }
 
     #[inline(always)]
@@ -95,7 +96,7 @@ impl Places {
 
     #[inline(always)]
     fn room(&mut self) -> Option<&mut [u32; BLOCK]> {
-        self.places.get_mut(self.count..)?.first_chunk_mut()
+        self.places.get_mut(self.count % ROOM..)?.first_chunk_mut()
     }
 
     fn push(&mut self, place: usize) {

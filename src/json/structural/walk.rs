@@ -100,12 +100,15 @@ pub(super) fn walk<K: Kernel>(
     places.clear();
     stage.advance(kernel, 0, places);
     let mut next = 0;
+    // So many places may be looked at.
+    let mut limit = if stage.end().is_some() { usize::MAX } else { places.count() };
     // Sees to it that so many places can be looked at as the second stage looks at between two values.
     macro_rules! look_ahead {
         () => {
-            if next + AHEAD > places.count() && stage.end().is_none() {
+            if next + AHEAD > limit {
                 stage.advance(kernel, next, places);
                 next = 0;
+                limit = if stage.end().is_some() { usize::MAX } else { places.count() };
                 if stage.is_bad() {
                     return false;
                 }
@@ -187,6 +190,9 @@ pub(super) fn walk<K: Kernel>(
 #[inline(always)]
 fn trimmed(text: &[u8], at: usize) -> usize {
     let mut end = at;
+    if at.checked_sub(1).and_then(|last| text.get(last)) == Some(&b'"') {
+        return at;
+    }
     while let Some(before) = end.checked_sub(1)
         && text.get(before).is_some_and(|&byte| is_space(byte))
     {
