@@ -3,8 +3,8 @@
 use std::borrow::Cow;
 
 use super::{
-    Entry, Fact, Kind, Meaning, Mutation, Role, Sequence, State, bad_payload, is_block,
-    checked_time, id_of, is_list_of_objects, is_text, kind_of, parent_of, present, text_of, time,
+    Entry, Fact, Kind, Meaning, Mutation, Place, Role, Sequence, State, bad_payload, checked_time,
+    id_of, is_block, is_list_of_objects, is_text, kind_of, parent_of, present, text_of, time,
     title,
 };
 use crate::json::Json;
@@ -22,14 +22,14 @@ pub(super) fn interpret<'a, V: Json<'a>>(object: V, first_text: bool) -> Meaning
             _ => {}
         }
     }
+    let (id_place, payload_place) = (Place::of(id), Place::of(data));
     let id = match id_of(id) {
         Ok(id) => id,
         Err(finding) => {
             findings.push(finding);
             return Meaning {
-                mutation: None,
-                sequence: Sequence::None,
                 findings,
+                ..Meaning::default()
             };
         }
     };
@@ -60,6 +60,8 @@ pub(super) fn interpret<'a, V: Json<'a>>(object: V, first_text: bool) -> Meaning
         mutation: Some(Mutation::Entry(entry)),
         sequence: Sequence::None,
         findings,
+        id_place,
+        payload_place,
     }
 }
 
@@ -108,8 +110,8 @@ pub(super) fn read_payload<'a, V: Json<'a>>(
         }
         Kind::Compaction => {
             let messages = present(data.field("messages"));
-            let is_list =
-                messages.is_none_or(|list| list.is_array() && list.items().all(|item| is_message(item)));
+            let is_list = messages
+                .is_none_or(|list| list.is_array() && list.items().all(|item| is_message(item)));
             if !is_text(data.field("summary")) || !is_list {
                 return false;
             }

@@ -1,24 +1,52 @@
 //! What a line can mean, in terms that all formats share.
 
 use std::borrow::Cow;
+use std::fmt;
+use std::ops::Range;
 
 use super::{Kind, Role, State};
+use crate::json::Json;
 use crate::log::Finding;
 
 /// A line that is kept, or why it is not, and what is to be reported of it.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Meaning<'a> {
     /// None: the line is skipped, and one of the findings says why.
     pub(crate) mutation: Option<Mutation<'a>>,
     /// The line's number in the log's sequence (pi v4).
     pub(crate) sequence: Sequence,
     pub(crate) findings: Vec<Finding>,
+    /// The value of `id`.
+    pub(crate) id_place: Place,
+    /// The value that holds the payload of a message.
+    pub(crate) payload_place: Place,
+}
+
+/// Where a value stands in its text, if that is known. No part of what it means, and not shown with it.
+#[derive(Clone, Default)]
+pub(crate) struct Place(Option<Range<usize>>);
+
+impl Place {
+    pub(crate) fn of<'a, V: Json<'a>>(value: Option<V>) -> Self {
+        Self(value.and_then(Json::place))
+    }
+
+    pub(crate) fn range(&self) -> Option<Range<usize>> {
+        self.0.clone()
+    }
+}
+
+impl fmt::Debug for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("_")
+    }
 }
 
 /// What stands in `seq`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Sequence {
     /// The format has no sequence, or the line no part in it.
+    #[default]
     None,
     /// A positive whole number.
     Number(u64),

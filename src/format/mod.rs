@@ -18,7 +18,7 @@ pub(crate) use detect::{Header, by_shape, claims_header, detect};
 pub(crate) use expect::Step;
 pub(crate) use kind::{Kind, Role, State};
 pub(crate) use line::Line;
-pub(crate) use meaning::{Entry, Fact, Meaning, Mutation, Record, Sequence, Usage, title};
+pub(crate) use meaning::{Entry, Fact, Meaning, Mutation, Place, Record, Sequence, Usage, title};
 pub(crate) use mint::{hex_id, is_hex_id, now_nanos, uuid_v7, uuid_v7_at};
 pub(crate) use pi_v4::record_kind;
 pub(crate) use splice::{renumbered, reparented};

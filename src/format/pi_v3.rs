@@ -3,8 +3,8 @@
 use std::borrow::Cow;
 
 use super::{
-    Entry, Fact, Kind, Meaning, Mutation, Role, Sequence, State, bad_payload, is_block,
-    checked_time, id_of, is_text, kind_of, parent_of, present, text_of, time, title,
+    Entry, Fact, Kind, Meaning, Mutation, Place, Role, Sequence, State, bad_payload, checked_time,
+    id_of, is_block, is_text, kind_of, parent_of, present, text_of, time, title,
 };
 use crate::json::Json;
 use crate::log::Finding;
@@ -17,9 +17,8 @@ pub(super) fn interpret<'a, V: Json<'a>>(
 ) -> Meaning<'a> {
     let mut findings = Vec::new();
     let skip = |finding| Meaning {
-        mutation: None,
-        sequence: Sequence::None,
         findings: vec![finding],
+        ..Meaning::default()
     };
     let (mut id, mut parent, mut kind, mut timestamp, mut message) = (None, None, None, None, None);
     for (key, value) in object.fields() {
@@ -76,6 +75,8 @@ pub(super) fn interpret<'a, V: Json<'a>>(
         mutation: Some(Mutation::Entry(entry)),
         sequence: Sequence::None,
         findings,
+        id_place: Place::of(id),
+        payload_place: Place::of(message),
     }
 }
 

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::{
-    Entry, Fact, Kind, Meaning, Mutation, Record, Sequence, State, Usage, bad_payload,
+    Entry, Fact, Kind, Meaning, Mutation, Place, Record, Sequence, State, Usage, bad_payload,
     checked_time, id_of, is_list_of_objects, is_text, kind_of, parent_of, pi_v3, present, text_of,
     time,
 };
@@ -72,11 +72,12 @@ pub(super) fn interpret<'a, V: Json<'a>>(object: V, first_text: bool) -> Meaning
             mutation: Some(mutation),
             sequence: sequence(seq),
             findings,
+            id_place: Place::of(envelope.id),
+            payload_place: Place::of(envelope.message),
         },
         Err(finding) => Meaning {
-            mutation: None,
-            sequence: Sequence::None,
             findings: vec![finding],
+            ..Meaning::default()
         },
     }
 }
@@ -166,9 +167,8 @@ pub(super) fn read_payload<'a, V: Json<'a>>(
         Kind::EffortChange => pi_v3::read_effort_change(object, entry),
         Kind::ActiveTools => {
             entry.sets = Some(State::Tools);
-            present(object.field("activeToolNames")).is_some_and(|names| {
-                names.is_array() && names.items().all(Json::is_text)
-            })
+            present(object.field("activeToolNames"))
+                .is_some_and(|names| names.is_array() && names.items().all(Json::is_text))
         }
         Kind::Compaction => {
             entry.sets = Some(State::Compaction);

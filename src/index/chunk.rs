@@ -224,6 +224,8 @@ pub(super) struct Chunk {
     /// The same for records, without the `record/` before their names.
     pub(super) record_kinds: AHashMap<String, u64>,
     pub(super) first_message: Option<String>,
+    /// A first message of an earlier stretch is not known.
+    seeks_title: bool,
     pub(super) updated: Option<i64>,
 }
 
@@ -263,12 +265,13 @@ impl Chunk {
             kinds: AHashMap::new(),
             record_kinds: AHashMap::new(),
             first_message: None,
+            seeks_title: true,
             updated: None,
         }
     }
 
-    /// Empties it for the next stretch. The allocations stay, and so do the names, which repeat.
-    pub(super) fn clear(&mut self) {
+    /// Empties it for the next stretch, which may hold the first message that a listing shows. The allocations stay, and so do the names, which repeat.
+    pub(super) fn clear(&mut self, seeks_title: bool) {
         self.lines = 0;
         self.start.clear();
         self.len.clear();
@@ -297,7 +300,13 @@ impl Chunk {
         self.kinds.values_mut().for_each(|count| *count = 0);
         self.record_kinds.values_mut().for_each(|count| *count = 0);
         self.first_message = None;
+        self.seeks_title = seeks_title;
         self.updated = None;
+    }
+
+    /// Whether the text that a listing would show of the next message is wanted.
+    pub(super) fn wants_title(&self) -> bool {
+        self.seeks_title && self.first_message.is_none()
     }
 
     pub(super) fn slots(&self) -> usize {

@@ -1,6 +1,8 @@
 //! Reads the lines of a log into a draft. Long logs are read by two threads: one parses a stretch
 //! while the other does the next one; they are joined in order.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use parking_lot::{Condvar, Mutex};
 
 use super::build::How;
@@ -9,9 +11,7 @@ use super::draft::Draft;
 use super::segment::len64;
 use super::view::{Answer, Index};
 use crate::error::{Code, Error, Result};
-use crate::format::{
-    Header, Kind, Meaning, Mutation, by_shape, claims_header, detect, interpret, payload_key,
-};
+use crate::format::{Header, Kind, Meaning, Mutation, by_shape, claims_header, detect, interpret};
 use crate::json::{Document, Grammar, Json, Scanner};
 use crate::log::{Finding, Line, Lines, LogFile, Piece, Pieces, judge};
 use crate::model::Format;
@@ -86,6 +86,7 @@ pub(super) fn scan(
             hash: 0,
         });
     };
+    let is_titled = draft.summary.first_message.is_some();
     let work = Work {
         how,
         until,
@@ -102,6 +103,7 @@ pub(super) fn scan(
             stopped: None,
         }),
         turned: Condvar::new(),
+        is_titled: AtomicBool::new(is_titled),
     };
     let two = log.len() - from >= WORTH_A_THREAD
         && !how.own
@@ -220,8 +222,8 @@ fn refusal(how: How<'_>, findings: &[(At, Finding)]) -> Option<Error> {
 fn add_object(chunk: &mut Chunk, object: &[u8], start: u64, at: At) {
     // A judged object parses.
     if let Ok(document) = Grammar::parse(object) {
-        let mut meaning = interpret(chunk.format, document.root(), chunk.first_message.is_none());
-        let mut place = place_of(&document, &meaning, chunk.format, start, object.len());
+        let mut meaning = interpret(chunk.format, document.root(), chunk.wants_title());
+        let mut place = place_of(&meaning, start, object.len());
         if !document.is_utf8() {
             // U+FFFD may be as long as what it stands for: lengths prove nothing here.
             place.id_at = None;
@@ -269,6 +271,8 @@ struct Work<'w> {
     source: Mutex<Source<'w>>,
     sink: Mutex<Sink>,
     turned: Condvar,
+    /// What a listing shows of the first message is known; the titles of later ones are not wanted.
+    is_titled: AtomicBool,
 }
 
 struct Source<'w> {
@@ -314,7 +318,7 @@ impl Work<'_> {
                 Ok(None) => return,
                 Err(error) => return self.fail(error),
             };
-            chunk.clear();
+            chunk.clear(!self.is_titled.load(Ordering::Relaxed));
             self.parse(piece, &buffer, &mut chunk, &mut scanner);
             let mut sink = self.sink.lock();
             while sink.turn != ticket && sink.stopped.is_none() {
@@ -325,6 +329,8 @@ impl Work<'_> {
             }
             sink.draft.absorb(&mut chunk);
             sink.turn += 1;
+            let is_titled = sink.draft.summary.first_message.is_some();
+            self.is_titled.store(is_titled, Ordering::Relaxed);
             drop(sink);
             self.turned.notify_all();
             if let Some(progress) = self.how.progress {
@@ -388,9 +394,8 @@ impl Work<'_> {
             && document.root().is_object()
             && document.root().span() == (0..len)
         {
-            let first_text = chunk.first_message.is_none();
-            let mut meaning = interpret(self.format, document.root(), first_text);
-            let place = place_of(&document, &meaning, self.format, offset, len);
+            let mut meaning = interpret(self.format, document.root(), chunk.wants_title());
+            let place = place_of(&meaning, offset, len);
             chunk.add(&mut meaning, place, at);
         } else {
             let line = Line {
@@ -419,13 +424,7 @@ impl Work<'_> {
 }
 
 /// Where an object stands, and where in it its id and message payload do.
-fn place_of(
-    document: &impl Document,
-    meaning: &Meaning<'_>,
-    format: Format,
-    start: u64,
-    len: usize,
-) -> ObjectPlace {
+fn place_of(meaning: &Meaning<'_>, start: u64, len: usize) -> ObjectPlace {
     let mut place = ObjectPlace {
         start,
         len: len64(len),
@@ -441,13 +440,13 @@ fn place_of(
         _ => return place,
     };
     if let Some(id) = id
-        && let Some(span) = document.span("id")
+        && let Some(span) = meaning.id_place.range()
         && span.len() == id.len() + 2
     {
         // As long as its decoded text: written without escapes.
         place.id_at = Some(span.start + 1);
     }
-    if is_message && let Some(span) = document.span(payload_key(format)) {
+    if is_message && let Some(span) = meaning.payload_place.range() {
         place.payload = Some((span.start, len - span.end));
     }
     place

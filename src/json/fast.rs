@@ -182,6 +182,10 @@ impl<'d> Json<'d> for FastValue<'d> {
         }
     }
 
+    fn place(self) -> Option<Range<usize>> {
+        None
+    }
+
     fn is_text(self) -> bool {
         matches!(self.0, [TapeNode::String(_), ..])
     }

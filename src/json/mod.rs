@@ -62,6 +62,8 @@ impl Number {
 pub(crate) trait Json<'a>: Copy {
     /// The decoded text of a string; none for other values.
     fn text(self) -> Option<Cow<'a, str>>;
+    /// Where it stands in the text, if the parser tells.
+    fn place(self) -> Option<Range<usize>>;
     /// Whether it is a string.
     fn is_text(self) -> bool;
     /// Whether it is a string of this text, which has no U+FFFD.

@@ -123,6 +123,10 @@ impl<'d> Json<'d> for Node<'d> {
         })
     }
 
+    fn place(self) -> Option<Range<usize>> {
+        Some(self.span())
+    }
+
     fn is_text(self) -> bool {
         self.kind() == Some(Kind::String)
     }
@@ -195,13 +199,19 @@ fn is_plain(inner: &[u8]) -> bool {
         (eight | others.wrapping_sub(ONES) & !others) & HIGHS != 0
     };
     let (eights, rest) = inner.as_chunks::<8>();
-    let last = match (inner.last_chunk::<8>(), rest.first_chunk::<4>(), rest.last_chunk::<4>()) {
+    let last = match (
+        inner.last_chunk::<8>(),
+        rest.first_chunk::<4>(),
+        rest.last_chunk::<4>(),
+    ) {
         // Some bytes twice.
         (Some(last), ..) => u64::from_le_bytes(*last),
         (None, Some(first), Some(last)) => {
             u64::from(u32::from_le_bytes(*first)) << 32 | u64::from(u32::from_le_bytes(*last))
         }
-        _ => rest.iter().fold(0, |bytes, &byte| bytes << 8 | u64::from(byte)),
+        _ => rest
+            .iter()
+            .fold(0, |bytes, &byte| bytes << 8 | u64::from(byte)),
     };
     let is_odd_eight = |eight: &[u8; 8]| is_odd(u64::from_le_bytes(*eight));
     !is_odd(last) && !eights.iter().any(is_odd_eight)

@@ -75,7 +75,9 @@ impl Places {
 
     #[inline(always)]
     pub(super) fn get(&self, number: usize) -> usize {
-        self.places.get(number % ROOM).map_or(0, |&place| widen(place))
+        self.places
+            .get(number % ROOM)
+            .map_or(0, |&place| widen(place))
     }
 
     #[inline(always)]

@@ -101,14 +101,22 @@ pub(super) fn walk<K: Kernel>(
     stage.advance(kernel, 0, places);
     let mut next = 0;
     // So many places may be looked at.
-    let mut limit = if stage.end().is_some() { usize::MAX } else { places.count() };
+    let mut limit = if stage.end().is_some() {
+        usize::MAX
+    } else {
+        places.count()
+    };
     // Sees to it that so many places can be looked at as the second stage looks at between two values.
     macro_rules! look_ahead {
         () => {
             if next + AHEAD > limit {
                 stage.advance(kernel, next, places);
                 next = 0;
-                limit = if stage.end().is_some() { usize::MAX } else { places.count() };
+                limit = if stage.end().is_some() {
+                    usize::MAX
+                } else {
+                    places.count()
+                };
                 if stage.is_bad() {
                     return false;
                 }
@@ -182,7 +190,10 @@ pub(super) fn walk<K: Kernel>(
         }
         break;
     }
-    look_ahead!();
+    if next >= limit {
+        stage.advance(kernel, next, places);
+        next = 0;
+    }
     !stage.is_bad() && stage.end() == Some(places.get(next))
 }
 
