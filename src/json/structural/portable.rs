@@ -1,4 +1,4 @@
-//! The first stage on any processor: classes from a table, and a turn of eight bytes of eight bits.
+//! The first stage on any processor.
 
 use super::blocks::{BLOCK, Block, Escapes, Kernel, Masks};
 
@@ -6,76 +6,18 @@ use super::blocks::{BLOCK, Block, Escapes, Kernel, Masks};
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Portable;
 
-/// The classes of a byte, one bit each.
-const fn classes(byte: u8) -> u8 {
-    match byte {
-        b'{' | b'}' | b'[' | b']' | b':' | b',' => 1,
-        b' ' => 1 << 1,
-        b'\t' | b'\r' => 1 << 1 | 1 << 5,
-        b'"' => 1 << 2,
-        b'\\' => 1 << 3,
-        b'\n' => 1 << 4 | 1 << 5,
-        0..0x20 => 1 << 5,
-        0x80.. => 1 << 6,
-        _ => 0,
+/// Bit `i` of the answer says whether byte `i` is one of those asked for. Compilers make of the first
+/// step what the processor has for 16 bytes or more at a time.
+#[inline(always)]
+fn mask(block: &Block, is: impl Fn(u8) -> bool) -> u64 {
+    let lanes: Block = block.map(|byte| if is(byte) { 0xFF } else { 0 });
+    let mut mask = 0;
+    for (number, eight) in lanes.as_chunks::<8>().0.iter().enumerate() {
+        // One bit of each byte, each in another place, added up in the highest byte.
+        let bits = u64::from_le_bytes(*eight) & 0x8040_2010_0804_0201;
+        mask |= bits.wrapping_mul(0x0101_0101_0101_0101) >> 56 << (8 * number);
     }
-}
-
-/// The classes of a byte behind a backslash.
-const fn escape_classes(byte: u8) -> u8 {
-    let letter = matches!(
-        byte,
-        b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't' | b'u'
-    ) as u8;
-    letter | ((byte == b'u') as u8) << 1 | (byte.is_ascii_hexdigit() as u8) << 2
-}
-
-static CLASSES: [u8; 256] = table(false);
-static ESCAPES: [u8; 256] = table(true);
-
-#[expect(
-    clippy::indexing_slicing,
-    reason = "the compiler runs this; no byte is above the table's end"
-)]
-const fn table(of_escapes: bool) -> [u8; 256] {
-    let mut all = [0; 256];
-    let mut byte = 0_u8;
-    loop {
-        all[byte as usize] = if of_escapes {
-            escape_classes(byte)
-        } else {
-            classes(byte)
-        };
-        if byte == u8::MAX {
-            return all;
-        }
-        byte += 1;
-    }
-}
-
-/// Bit `i` of the block's class `c` in bit `i` of the answer's number `c`.
-fn sorted<const N: usize>(block: &Block, table: &[u8; 256]) -> [u64; N] {
-    let mut masks = [0; N];
-    for (number, eight) in block.as_chunks::<8>().0.iter().enumerate() {
-        let classes = eight.map(|byte| table.get(usize::from(byte)).copied().unwrap_or(0));
-        let turned = turned(u64::from_le_bytes(classes)).to_le_bytes();
-        for (mask, byte) in masks.iter_mut().zip(turned) {
-            *mask |= u64::from(byte) << (8 * number);
-        }
-    }
-    masks
-}
-
-/// Eight bytes as a matrix of bits, its rows made columns (Hacker's Delight, 7-3).
-fn turned(mut bits: u64) -> u64 {
-    let mut swap = |shift: u32, mask: u64| {
-        let change = (bits ^ bits >> shift) & mask;
-        bits ^= change ^ change << shift;
-    };
-    swap(7, 0x00AA_00AA_00AA_00AA);
-    swap(14, 0x0000_CCCC_0000_CCCC);
-    swap(28, 0x0000_0000_F0F0_F0F0);
-    bits
+    mask
 }
 
 /// As [`Kernel::write`], without special instructions.
@@ -96,25 +38,41 @@ pub(super) fn write(mut bits: u64, base: u32, places: &mut [u32; BLOCK]) {
 impl Kernel for Portable {
     #[inline(always)]
     fn masks(self, block: &Block) -> Masks {
-        let [operator, space, quote, backslash, newline, control, high] = sorted(block, &CLASSES);
         Masks {
-            operator,
-            space,
-            quote,
-            backslash,
-            newline,
-            control,
-            high,
+            // With this bit, `[` is as `{` and `]` as `}`.
+            operator: mask(block, |byte| {
+                (byte | 0x20 == b'{') | (byte | 0x20 == b'}') | (byte == b':') | (byte == b',')
+            }),
+            space: mask(block, |byte| {
+                (byte == b' ') | (byte == b'\t') | (byte == b'\r')
+            }),
+            quote: mask(block, |byte| byte == b'"'),
+            backslash: mask(block, |byte| byte == b'\\'),
+            newline: mask(block, |byte| byte == b'\n'),
+            control: mask(block, |byte| byte < 0x20),
+            high: mask(block, |byte| byte >= 0x80),
         }
     }
 
     #[inline(always)]
     fn escapes(self, block: &Block) -> Escapes {
-        let [letter, unicode, hex] = sorted(block, &ESCAPES);
         Escapes {
-            letter,
-            unicode,
-            hex,
+            letter: mask(block, |byte| {
+                (byte == b'"')
+                    | (byte == b'\\')
+                    | (byte == b'/')
+                    | (byte == b'b')
+                    | (byte == b'f')
+                    | (byte == b'n')
+                    | (byte == b'r')
+                    | (byte == b't')
+                    | (byte == b'u')
+            }),
+            unicode: mask(block, |byte| byte == b'u'),
+            hex: mask(block, |byte| {
+                let letter = byte | 0x20;
+                ((byte >= b'0') & (byte <= b'9')) | ((letter >= b'a') & (letter <= b'f'))
+            }),
         }
     }
 
