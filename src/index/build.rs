@@ -86,7 +86,7 @@ fn grow(log: &LogFile, index: Option<&Index>, how: How<'_>, seed: u64) -> Answer
             lines: 0,
         }));
     }
-    let scanned = scan(log, index, Until::LastNewline, how)?;
+    let scanned = scan(log, index, Until::LastNewline, how, seed)?;
     let (lines, has_tail) = (scanned.lines, scanned.has_tail);
     if scanned.draft.is_none() && has_tail {
         // Nothing but an unfinished last line: the header may be in there.
@@ -115,7 +115,7 @@ fn grow(log: &LogFile, index: Option<&Index>, how: How<'_>, seed: u64) -> Answer
             lines,
         }));
     }
-    let tail = scan(log, Some(&whole), Until::End, how)?;
+    let tail = scan(log, Some(&whole), Until::End, how, seed)?;
     match finish(tail, log, Some(&whole), TAIL, seed, false) {
         Ok(index) => Ok(Some(Built {
             index,
@@ -137,7 +137,7 @@ fn grow(log: &LogFile, index: Option<&Index>, how: How<'_>, seed: u64) -> Answer
 
 /// Indexes a log with its unfinished last line as one.
 fn jointly(log: &LogFile, how: How<'_>, seed: u64) -> Answer<Index> {
-    let scanned = scan(log, None, Until::End, how)?;
+    let scanned = scan(log, None, Until::End, how, seed)?;
     finish(scanned, log, None, TAIL, seed, false).map_err(|stop| match stop {
         Stop::Conflict => Trouble::Index,
         Stop::Trouble(trouble) => trouble,
@@ -333,6 +333,10 @@ impl Layout<'_> {
             .map(|start| u32::try_from(start - log_start).unwrap_or(u32::MAX))
             .collect();
         let (draft, links) = (&mut *self.draft, &mut *self.links);
+        // That of the linking is the segment's, where that is all of it and no place was taken twice.
+        let is_whole = range.len() == draft.start.len() && !links.is_table_mixed;
+        let places = Some(&links.table).filter(|places| is_whole && !places.is_empty());
+        let table = places.and_then(|places| ids::table_of_places(places));
         let mut slots = Slots {
             start,
             len: part(&mut draft.len, &range),
@@ -351,7 +355,10 @@ impl Layout<'_> {
             payload_tail: part(&mut draft.payload_tail, &range),
         };
         slots.tag.resize(range.len(), 0);
-        columns.table = ids::table_of(&slots, draft.format)?;
+        columns.table = match table {
+            Some(table) => table,
+            None => ids::table_of(&slots, draft.format)?,
+        };
         columns.pages = slots.to_pages(Grid::new(draft.format.has_lanes()));
         Some(columns)
     }

@@ -4,6 +4,7 @@
 use ahash::AHashMap;
 
 use super::columns::{Flags, LOOK8, LOOK16, NONE, pack_time};
+use super::ids;
 use crate::format::{Entry, Fact, Kind, Meaning, Mutation, Record, Sequence, State, Usage};
 use crate::log::Finding;
 use crate::model::{Format, MAX_REPORTS, Report};
@@ -206,6 +207,9 @@ pub(super) struct Chunk {
     pub(super) sets: Vec<Option<State>>,
     pub(super) parent: Vec<ParentRef>,
     pub(super) ids: Arena,
+    /// Of each id; not in pi v1, which has none.
+    pub(super) hashes: Vec<u64>,
+    seed: u64,
     pub(super) names: Arena,
     /// The lane of each slot by its number in `lane_names`, or none (pi v4).
     pub(super) lane: Vec<u32>,
@@ -230,7 +234,8 @@ pub(super) struct Chunk {
 }
 
 impl Chunk {
-    pub(super) fn new(format: Format) -> Self {
+    /// An empty one for lines of a format, with the seed of the hashes of ids.
+    pub(super) fn new(format: Format, seed: u64) -> Self {
         Self {
             format,
             lines: 0,
@@ -250,6 +255,8 @@ impl Chunk {
             sets: Vec::new(),
             parent: Vec::new(),
             ids: Arena::default(),
+            hashes: Vec::new(),
+            seed,
             names: Arena::default(),
             lane: Vec::new(),
             lane_names: Vec::new(),
@@ -289,6 +296,7 @@ impl Chunk {
         self.sets.clear();
         self.parent.clear();
         self.ids.clear();
+        self.hashes.clear();
         self.names.clear();
         self.lane.clear();
         self.models.clear();
@@ -471,6 +479,9 @@ impl Chunk {
         let id_len = u8::try_from(id.len()).ok().filter(|&len| len != LOOK8);
         flags.set(Flags::ODD_ID, id_at.is_none() || id_len.is_none());
         self.ids.push(id);
+        if self.format != Format::PiV1 {
+            self.hashes.push(ids::hash(id.as_bytes(), self.seed));
+        }
         self.id_at.push(id_at.unwrap_or(0));
         self.id_len.push(id_len.unwrap_or(0));
         let payload = place.payload.and_then(|(start, tail)| {

@@ -54,6 +54,8 @@ pub(super) struct Draft {
     pub(super) sets: Vec<Option<State>>,
     pub(super) parent: Vec<ParentRef>,
     pub(super) ids: Arena,
+    /// Of each id; not in pi v1, which has none.
+    pub(super) hashes: Vec<u64>,
     pub(super) names: Arena,
     /// New slots that set the model, ascending, with the number of the model's name.
     pub(super) models: Vec<(usize, u32)>,
@@ -104,6 +106,7 @@ impl Draft {
             sets: Vec::new(),
             parent: Vec::new(),
             ids: Arena::default(),
+            hashes: Vec::new(),
             names: Arena::default(),
             models: Vec::new(),
             model_names: Models::default(),
@@ -217,6 +220,7 @@ impl Draft {
                 .map(|line| line.saturating_add(line_shift)),
         );
         self.ids.append(&chunk.ids);
+        self.hashes.extend_from_slice(&chunk.hashes);
         self.start.extend_from_slice(&chunk.start);
         self.len.extend_from_slice(&chunk.len);
         self.kind.extend_from_slice(&chunk.kind);

@@ -45,6 +45,29 @@ pub(crate) fn home(tag: u32, len: usize) -> usize {
     usize::try_from(scaled).unwrap_or(0)
 }
 
+/// A place in a table that is being made: the tag of an id, and a number below the empty place's.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Place {
+    pub(super) tag: u32,
+    pub(super) number: u32,
+}
+
+impl Place {
+    pub(super) const EMPTY: Self = Self {
+        tag: 0,
+        number: NONE,
+    };
+}
+
+/// The table that places make, if no slot was put in the place of another one.
+pub(super) fn table_of_places(places: &[Place]) -> Option<Vec<u32>> {
+    let packed = |place: &Place| match place.number {
+        NONE => Some(NONE),
+        slot => (usize::try_from(slot).ok()? < MOST_SLOTS).then(|| packed(slot, place.tag)),
+    };
+    places.iter().map(packed).collect()
+}
+
 /// The table of the slots that count, or none if there are more than a table can number.
 pub(crate) fn table_of(slots: &Slots, format: Format) -> Option<Vec<u32>> {
     if format == Format::PiV1 {
@@ -77,9 +100,14 @@ pub(crate) fn candidate(place: u32, tag: u32) -> Option<u32> {
     same.then_some(place & SLOT)
 }
 
+/// What stands in a table for a slot.
+fn packed(slot: u32, tag: u32) -> u32 {
+    slot | (tag << SLOT_BITS)
+}
+
 /// Puts a slot into a table where its tag leads.
 fn insert(table: &mut [u32], tag: u32, slot: u32) {
-    let slot = slot | (tag << SLOT_BITS);
+    let slot = packed(slot, tag);
     let mut at = home(tag, table.len());
     for _ in 0..table.len() {
         if let Some(place) = table.get_mut(at)

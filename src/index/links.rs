@@ -49,6 +49,10 @@ pub(super) struct Links {
     pub(super) row: Vec<u32>,
     pub(super) rows: Vec<[u32; ROW_WIDTH]>,
     pub(super) tag: Vec<u32>,
+    /// The new slots by their ids.
+    pub(super) table: Vec<ids::Place>,
+    /// A slot in it took the place of an earlier one.
+    pub(super) is_table_mixed: bool,
     pub(super) wanted: Vec<u64>,
     pub(super) irregular: bool,
 }
@@ -57,8 +61,6 @@ struct Linker<'d, 'i> {
     draft: &'d mut Draft,
     before: Option<Before<'i>>,
     seed: u64,
-    hashes: Vec<u64>,
-    table: Vec<u32>,
     links: Links,
     /// The model's number of each new row, and of old rows that were asked for.
     row_models: Vec<Option<u32>>,
@@ -77,8 +79,6 @@ pub(super) fn link(
         draft,
         before,
         seed,
-        hashes: Vec::new(),
-        table: Vec::new(),
         links: Links::default(),
         row_models: Vec::new(),
         old_row_models: ahash::AHashMap::new(),
@@ -88,7 +88,6 @@ pub(super) fn link(
         linker.links.wanted = before.index.wanted()?;
     }
     if linker.draft.format != Format::PiV1 {
-        linker.hash_ids();
         linker.enter_ids()?;
     }
     linker.find_parents()?;
@@ -123,21 +122,16 @@ impl Linker<'_, '_> {
         }
     }
 
-    fn hash_ids(&mut self) {
-        self.hashes = (0..self.draft.slots())
-            .map(|number| ids::hash(self.draft.ids.get(number), self.seed))
-            .collect();
-        self.links.tag = self.hashes.iter().map(|&hash| ids::tag(hash)).collect();
-    }
-
     /// Enters all ids into a table, later ones over earlier ones.
     fn enter_ids(&mut self) -> Result<(), Stop> {
         let slots = self.draft.slots();
-        self.table = vec![NONE; ids::table_len(slots)];
+        let hashes = std::mem::take(&mut self.draft.hashes);
+        self.links.tag = hashes.iter().map(|&hash| ids::tag(hash)).collect();
+        self.links.table = vec![ids::Place::EMPTY; ids::table_len(slots)];
         let mut kept = 0;
         let mut cross = CrossClass::default();
         for number in 0..slots {
-            let hash = self.hashes.get(number).copied().unwrap_or(0);
+            let hash = hashes.get(number).copied().unwrap_or(0);
             if let Some(before) = self.before {
                 let is_old = || {
                     let id = self.draft.ids.text(number);
@@ -176,18 +170,15 @@ impl Linker<'_, '_> {
 
     /// Where an id is in the table of new slots, or where it would go: the place there, and the slot.
     fn probe(&self, id: &[u8], class: Class, tag: u32) -> Option<(usize, Option<usize>)> {
-        let len = self.table.len();
+        let len = self.links.table.len();
         let mut at = ids::home(tag, len);
         for _ in 0..len {
-            let place = *self.table.get(at)?;
-            if place == NONE {
+            let place = *self.links.table.get(at)?;
+            if place.number == NONE {
                 return Some((at, None));
             }
-            let there = usize::try_from(place).ok()?;
-            if self.links.tag.get(there) == Some(&tag)
-                && self.draft.ids.get(there) == id
-                && self.class(there) == class
-            {
+            let there = usize::try_from(place.number).ok()?;
+            if place.tag == tag && self.draft.ids.get(there) == id && self.class(there) == class {
                 return Some((at, Some(there)));
             }
             at = if at + 1 == len { 0 } else { at + 1 };
@@ -200,7 +191,8 @@ impl Linker<'_, '_> {
         let number = usize::try_from(local).ok()?;
         let id = self.draft.ids.get(number);
         let (at, earlier) = self.probe(id, self.class(number), tag)?;
-        *self.table.get_mut(at)? = local;
+        *self.links.table.get_mut(at)? = ids::Place { tag, number: local };
+        self.links.is_table_mixed |= earlier.is_some();
         earlier
     }
 

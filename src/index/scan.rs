@@ -43,12 +43,13 @@ pub(super) struct Scanned {
     pub(super) hash: u64,
 }
 
-/// Reads a log from where an index ends, or from its start.
+/// Reads a log from where an index ends, or from its start. Ids are hashed with the seed.
 pub(super) fn scan(
     log: &LogFile,
     index: Option<&Index>,
     until: Until,
     how: How<'_>,
+    seed: u64,
 ) -> Answer<Scanned> {
     let start = index.map_or(0, Index::log_end);
     let mut salvaged = false;
@@ -60,7 +61,7 @@ pub(super) fn scan(
             let before = Some((&*index.summary, details));
             Some(Draft::new(index.format, index.slots(), before))
         }
-        None => match find_format(log, until, how)? {
+        None => match find_format(log, until, how, seed)? {
             None => None,
             Some(mut opening) => {
                 salvaged = opening.header.is_none();
@@ -92,6 +93,7 @@ pub(super) fn scan(
         until,
         from,
         format: draft.format,
+        seed,
         source: Mutex::new(Source {
             pieces: Pieces::from(log, start),
             ticket: 0,
@@ -147,7 +149,7 @@ struct Opening {
     after: u64,
 }
 
-fn find_format(log: &LogFile, until: Until, how: How<'_>) -> Result<Option<Opening>> {
+fn find_format(log: &LogFile, until: Until, how: How<'_>, seed: u64) -> Result<Option<Opening>> {
     let mut lines = Lines::from(log, 0);
     let mut early = Vec::new();
     let mut count = 0;
@@ -185,7 +187,7 @@ fn find_format(log: &LogFile, until: Until, how: How<'_>) -> Result<Option<Openi
                 }
             },
         };
-        let mut chunk = Chunk::new(format);
+        let mut chunk = Chunk::new(format, seed);
         for (at, finding) in early {
             chunk.report(at, finding);
         }
@@ -268,6 +270,7 @@ struct Work<'w> {
     /// Lines before this offset were read already.
     from: u64,
     format: Format,
+    seed: u64,
     source: Mutex<Source<'w>>,
     sink: Mutex<Sink>,
     turned: Condvar,
@@ -310,7 +313,7 @@ impl Work<'_> {
     fn run(&self) {
         let _guard = Abandon(self);
         let mut buffer = Vec::new();
-        let mut chunk = Chunk::new(self.format);
+        let mut chunk = Chunk::new(self.format, self.seed);
         let mut scanner = Scanner::new();
         loop {
             let (ticket, piece) = match self.take(&mut buffer) {

@@ -71,7 +71,7 @@ impl Kernel for Portable {
             unicode: mask(block, |byte| byte == b'u'),
             hex: mask(block, |byte| {
                 let letter = byte | 0x20;
-                ((byte >= b'0') & (byte <= b'9')) | ((letter >= b'a') & (letter <= b'f'))
+                byte.is_ascii_digit() | (b'a'..=b'f').contains(&letter)
             }),
         }
     }
