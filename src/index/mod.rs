@@ -26,8 +26,13 @@ mod view;
 pub(crate) use build::build_seeded;
 pub(crate) use build::{Built, How, Progress, build, extend};
 pub(crate) use columns::{Flags, NONE, ROOT, ROW_WIDTH};
+pub(crate) use files::{Replacement, hashed_name};
+pub(crate) use frame::{LAYOUT, format_number, format_of, settings};
 pub(crate) use ids::{Class, random_seed};
 pub(crate) use merge::{MOST_SEGMENTS, merge};
-pub(crate) use sidecar::{Loaded, OnDisk, Sidecar, Why, is_suspicious, same_bytes};
+pub(crate) use segment::Backing;
+pub(crate) use sidecar::{
+    Loaded, OnDisk, Sidecar, Why, is_suspicious, read_backing, same_bytes,
+};
 pub(crate) use summary::{Details, Summary};
 pub(crate) use view::{Answer, Index, Slot, Trouble, class_of};
