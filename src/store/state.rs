@@ -20,7 +20,7 @@ pub(super) const SMALL_LOG: u64 = 1 << 20;
 pub(super) const FOLLOW_SLOTS: u64 = 4096;
 /// A reader writes what it found beyond a sidecar if that is at least this part of the whole, so
 /// that the cost of writing stays in proportion.
-const WORTH_WRITING: u64 = 32;
+pub(super) const WORTH_WRITING: u64 = 32;
 
 #[derive(Debug)]
 pub(super) struct State {

@@ -18,10 +18,9 @@ pub(super) struct Log {
     pub(super) path: PathBuf,
     /// The number of its folder among those of the scan.
     pub(super) folder: usize,
-    /// None for what is no regular file; opening tells what is wrong with that.
+    /// Of the file that a link leads to. None for what is no regular file, of which opening tells what
+    /// is wrong, and where the system tells too little.
     pub(super) stamp: Option<Stamp>,
-    /// The stamp is that of the file that a link leads to.
-    pub(super) is_link: bool,
 }
 
 impl Log {
@@ -49,12 +48,10 @@ impl Scan {
     pub(super) fn of(root: &Path) -> Result<Self> {
         let mut logs = Vec::new();
         let (folders, warnings) = each(root, |number, path, item| {
-            let (stamp, is_link) = look(&path, item);
             logs.push(Log {
+                stamp: look(&path, item),
                 path,
                 folder: number,
-                stamp,
-                is_link,
             });
         })?;
         Ok(Self {
@@ -120,15 +117,12 @@ fn collect(
     Ok(())
 }
 
-/// What the system says of a log, and whether it stands elsewhere.
-fn look(path: &Path, item: &DirEntry) -> (Option<Stamp>, bool) {
-    let is_link = item.file_type().is_ok_and(|kind| kind.is_symlink());
-    let metadata = if is_link || !cfg!(unix) {
-        // Elsewhere what a folder says of a file that is being written may be old.
-        std::fs::metadata(path)
-    } else {
-        item.metadata()
-    };
-    let stamp = metadata.ok().and_then(|metadata| Stamp::of(&metadata));
-    (stamp, is_link)
+/// What the system says of a log.
+fn look(path: &Path, item: &DirEntry) -> Option<Stamp> {
+    // Asked in the open folder, which saves the system the way there; but a link is not followed then.
+    let metadata = item.metadata().ok()?;
+    if metadata.is_symlink() {
+        return Stamp::at(path);
+    }
+    Stamp::of(&metadata)
 }

@@ -20,20 +20,13 @@ pub(super) const HEADER: usize = 64;
 /// Bytes of the checksum behind it.
 pub(super) const HASH: usize = 8;
 
-/// Texts of a row.
+/// Texts of a row: the name of its file, the session's id, working directory, name, title and parent.
+/// Of a log that could not be read the second is what is wrong.
 pub(super) const TEXTS: usize = 6;
 /// A row may have so many bytes of texts; a log that needs more is read each time.
 const MOST_TEXT: usize = 1 << 16;
 /// The length of a text that is not there.
 const NO_TEXT: u32 = u32::MAX;
-
-/// The texts of a row, by their place. Of a log that could not be read the second is what is wrong.
-pub(super) const NAME_OF_FILE: usize = 0;
-pub(super) const ID: usize = 1;
-pub(super) const CWD: usize = 2;
-pub(super) const NAME: usize = 3;
-pub(super) const TITLE: usize = 4;
-pub(super) const PARENT: usize = 5;
 
 /// What is remembered of a log, its texts apart. Every number is valid.
 #[derive(Archive, Serialize, Deserialize, Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -59,18 +52,6 @@ pub(super) struct Row {
     pub(super) damaged: u32,
     pub(super) text_lens: [u32; TEXTS],
     pub(super) reserved: u32,
-}
-
-impl Row {
-    pub(super) fn stamp(&self) -> Stamp {
-        Stamp {
-            device: self.device,
-            inode: self.inode,
-            len: self.len,
-            modified: self.modified,
-            changed: self.changed,
-        }
-    }
 }
 
 /// The archive: the names of folders and the texts of rows stand in `text`, one behind the other.
@@ -99,11 +80,11 @@ impl Draft {
         Self { table }
     }
 
-    /// Adds a row with its texts, unless those are too long.
-    pub(super) fn push(&mut self, mut row: Row, texts: [Option<&[u8]>; TEXTS]) {
+    /// Adds a row with its texts. False if those are too long.
+    pub(super) fn push(&mut self, mut row: Row, texts: [Option<&[u8]>; TEXTS]) -> bool {
         let together: usize = texts.iter().flatten().map(|text| text.len()).sum();
         if together > MOST_TEXT {
-            return;
+            return false;
         }
         for (len, text) in row.text_lens.iter_mut().zip(texts) {
             *len = match text {
@@ -115,10 +96,7 @@ impl Draft {
             };
         }
         self.table.rows.push(row);
-    }
-
-    pub(super) fn rows(&self) -> usize {
-        self.table.rows.len()
+        true
     }
 
     /// The bytes of the file; none if there are more rows than an archive holds.
@@ -141,7 +119,6 @@ impl Draft {
 }
 
 /// A catalog that was read: all of it holds together.
-#[derive(Debug)]
 pub(super) struct Decoded<'b> {
     table: &'b ArchivedTable,
     pub(super) taken: Moment,
@@ -150,7 +127,7 @@ pub(super) struct Decoded<'b> {
 }
 
 /// A row with its texts.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub(super) struct Remembered<'b> {
     row: &'b ArchivedRow,
     text: &'b [u8],
@@ -159,6 +136,17 @@ pub(super) struct Remembered<'b> {
 impl<'b> Remembered<'b> {
     pub(super) fn row(&self) -> Option<Row> {
         rkyv::deserialize::<Row, rancor::Error>(self.row).ok()
+    }
+
+    /// Of which file, and when it was written last.
+    pub(super) fn stamp(&self) -> Stamp {
+        Stamp {
+            device: self.row.device.to_native(),
+            inode: self.row.inode.to_native(),
+            len: self.row.len.to_native(),
+            modified: self.row.modified.to_native(),
+            changed: self.row.changed.to_native(),
+        }
     }
 
     /// Its texts, as bytes.
@@ -242,8 +230,8 @@ impl<'b> Decoded<'b> {
                 row,
                 text: text.get(texts)?,
             };
-            let name = remembered.texts()[NAME_OF_FILE]?;
-            Some((row.folder.to_native(), name, remembered))
+            let [name, ..] = remembered.texts();
+            Some((row.folder.to_native(), name?, remembered))
         })
     }
 

@@ -6,20 +6,21 @@ mod layout;
 mod row;
 mod stamp;
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use ahash::HashMap;
 
+use super::listing::Answer;
 use super::scan::{Log, Scan};
 use crate::disk::DiskRef;
 use crate::index::{Backing, Replacement, hashed_name, read_backing};
-use crate::log::{LogFile, Reading, open_regular};
+use crate::log::{Reading, open_regular};
+use crate::store::state::{SMALL_LOG, WORTH_WRITING};
 use crate::store::{IndexMode, OpenOptions};
 
 use layout::{Decoded, Draft, Remembered};
-pub(super) use row::Answer;
-pub(super) use stamp::{Moment, Stamp};
+use stamp::Moment;
+pub(super) use stamp::Stamp;
 
 /// The catalog's name in the folder of the sessions: no session's, and hidden.
 const NAME: &str = ".leaflog-catalog";
@@ -27,6 +28,8 @@ const NAME: &str = ".leaflog-catalog";
 const ENDING: &str = ".catalog";
 /// A larger file is none that leaflog wrote.
 const MOST_BYTES: u64 = 1 << 30;
+/// Opening a log costs about as much as reading so many bytes more.
+const OPENING: u64 = 16 << 10;
 
 /// Listings that answer alike for the same files have the same bits.
 const STRICT: u32 = 1;
@@ -36,6 +39,8 @@ const SALVAGE: u32 = 2;
 pub(super) struct Catalog {
     place: PathBuf,
     options: u32,
+    /// It is kept for few small logs too.
+    is_asked_for: bool,
     disk: DiskRef,
     found: Option<Backing>,
 }
@@ -43,7 +48,8 @@ pub(super) struct Catalog {
 impl Catalog {
     /// None where nothing is to be remembered.
     pub(super) fn of(folder: &Path, options: &OpenOptions) -> Option<Self> {
-        if options.index == IndexMode::Memory {
+        // Elsewhere the system does not tell whether a file is the one that it was.
+        if options.index == IndexMode::Memory || !cfg!(unix) {
             return None;
         }
         let mut bits = 0;
@@ -65,47 +71,55 @@ impl Catalog {
             found: read(&place),
             place,
             options: bits,
+            is_asked_for: options.index == IndexMode::Always,
             disk: options.disk.clone(),
         })
     }
 
-    /// Whether there is one, good or bad.
-    pub(super) fn exists(&self) -> bool {
-        self.place.symlink_metadata().is_ok()
-    }
-
-    /// What it says of the files of a folder. None if there is none that can be believed.
-    pub(super) fn known(&self, scan: &Scan) -> Option<Known<'_>> {
+    /// Hands out what is known of the logs of a folder that are as they were, and tells which those
+    /// are.
+    pub(super) fn sort<'s>(
+        &'s self,
+        scan: &'s Scan,
+        found: &mut dyn FnMut(Answer),
+    ) -> Option<Sorted<'s>> {
         let bytes = self.found.as_ref()?.as_slice();
         let decoded = Decoded::of(bytes, self.options)?;
         if decoded.taken.is_to_come() {
             return None;
         }
-        let numbers: HashMap<&[u8], usize> = (scan.folders.iter().enumerate())
-            .map(|(number, name)| (name.as_encoded_bytes(), number))
-            .collect();
-        let folders: Vec<Option<usize>> = (decoded.folders()?.into_iter())
-            .map(|name| numbers.get(name).copied())
-            .collect();
-        let mut rows = HashMap::default();
-        rows.reserve(decoded.len().min(scan.logs.len()));
-        for (folder, name, row) in decoded.rows() {
-            let folder = usize::try_from(folder).ok();
-            let now = folder.and_then(|folder| folders.get(folder).copied()?);
-            if let Some(folder) = now {
-                rows.insert((folder, name), row);
+        let mut rows = rows(&decoded, scan)?;
+        let mut sorted = Sorted {
+            kept: Vec::with_capacity(rows.len()),
+            unread: Vec::new(),
+            gone: 0,
+            bytes: u64::try_from(bytes.len()).ok(),
+        };
+        let mut met = 0;
+        for log in &scan.logs {
+            let row = rows.remove(&(log.folder, log.name()));
+            met += usize::from(row.is_some());
+            let fresh = row.filter(|row| is_fresh(row, log, decoded.taken));
+            match fresh.and_then(|row| Some((row, row::answer(&row, log)?))) {
+                Some((row, answer)) => {
+                    sorted.kept.push((log, row));
+                    found(answer);
+                }
+                None => sorted.unread.push(log),
             }
         }
-        Some(Known {
-            rows,
-            all: decoded.len(),
-            bytes: bytes.len(),
-            taken: decoded.taken,
-        })
+        sorted.gone = decoded.len().saturating_sub(met);
+        Some(sorted)
     }
 
-    /// Begins another one. None where it cannot be written.
-    pub(super) fn begin(&self, scan: &Scan) -> Option<Writing> {
+    /// Begins another one, if what is still to be read may be worth it. Must be called before any log
+    /// is read. None where it is not worth it, or cannot be written.
+    pub(super) fn begin(&self, scan: &Scan, sorted: &Sorted<'_>) -> Option<Writing> {
+        let stamps = sorted.unread.iter().filter_map(|log| log.stamp.as_ref());
+        let most = stamps.map(weight).fold(0, u64::saturating_add);
+        if !self.is_worth(sorted, most) {
+            return None;
+        }
         let replacement = Replacement::new(&self.disk, &self.place).ok()?;
         let moment = Moment::of(&replacement.metadata().ok()?)?;
         let names = scan.folders.iter().map(|name| name.as_encoded_bytes());
@@ -113,9 +127,38 @@ impl Catalog {
             draft: Draft::new(names),
             replacement,
             moment,
-            options: self.options,
-            is_first: !self.exists(),
+            weight: 0,
         })
+    }
+
+    /// Whether what was read is to be remembered. Reading it again must cost more than a small part of
+    /// what writing the whole catalog does, and a folder with little to read gets none unasked.
+    fn is_worth(&self, sorted: &Sorted<'_>, read: u64) -> bool {
+        if sorted.gone > 0 {
+            // Nothing is kept of sessions that were removed.
+            return true;
+        }
+        let is_there = || self.place.symlink_metadata().is_ok();
+        match sorted.bytes {
+            Some(bytes) => read > 0 && read.saturating_mul(WORTH_WRITING) >= bytes,
+            None if read < SMALL_LOG => read > 0 && (self.is_asked_for || is_there()),
+            None => true,
+        }
+    }
+
+    /// Puts a new one in place of the one before, with what was known and what was read. One that
+    /// cannot be written costs the next listing time.
+    pub(super) fn finish(&self, writing: Writing, sorted: &Sorted<'_>) {
+        if !self.is_worth(sorted, writing.weight) {
+            return;
+        }
+        let mut draft = writing.draft;
+        for (log, row) in &sorted.kept {
+            row::keep(&mut draft, row, log);
+        }
+        if let Some(bytes) = draft.encode(self.options, writing.moment) {
+            let _ = writing.replacement.finish(&bytes);
+        }
     }
 }
 
@@ -132,67 +175,84 @@ fn read(place: &Path) -> Option<Backing> {
     read_backing(file, usize::try_from(metadata.len()).ok()?, Reading::Read)
 }
 
-/// What is known of the files of a folder.
-pub(super) struct Known<'c> {
-    /// By the number of the folder in the scan, and the name in it.
-    rows: HashMap<(usize, &'c [u8]), Remembered<'c>>,
-    all: usize,
-    bytes: usize,
-    taken: Moment,
+/// By the number of the folder in a scan, and the name in it.
+type Rows<'c> = HashMap<(usize, &'c [u8]), Remembered<'c>>;
+
+/// The rows of a catalog whose folders are still there.
+fn rows<'c>(decoded: &Decoded<'c>, scan: &Scan) -> Option<Rows<'c>> {
+    let numbers: HashMap<&[u8], usize> = (scan.folders.iter().enumerate())
+        .map(|(number, name)| (name.as_encoded_bytes(), number))
+        .collect();
+    let folders: Vec<Option<usize>> = (decoded.folders()?.into_iter())
+        .map(|name| numbers.get(name).copied())
+        .collect();
+    let mut rows = Rows::default();
+    rows.reserve(decoded.len().min(scan.logs.len()));
+    for (folder, name, row) in decoded.rows() {
+        let folder = usize::try_from(folder).ok();
+        let now = folder.and_then(|folder| folders.get(folder).copied()?);
+        if let Some(folder) = now {
+            rows.insert((folder, name), row);
+        }
+    }
+    Some(rows)
 }
 
-impl<'c> Known<'c> {
-    /// What is remembered of a log, and whether it is still as it was then.
-    pub(super) fn of(&self, log: &Log) -> (Option<Remembered<'c>>, bool) {
-        let row = self.rows.get(&(log.folder, log.name())).copied();
-        let is_fresh = match (&row, log.stamp) {
-            (Some(row), Some(stamp)) => row.is_of(&stamp) && self.taken.is_behind(&stamp),
-            _ => false,
-        };
-        (row, is_fresh)
-    }
+/// Whether a log is still as it was when it was remembered.
+fn is_fresh(row: &Remembered<'_>, log: &Log, taken: Moment) -> bool {
+    log.stamp
+        .is_some_and(|stamp| row.stamp() == stamp && taken.is_behind(&stamp))
+}
 
-    /// All rows, those included whose files are gone.
-    pub(super) fn rows(&self) -> usize {
-        self.all
-    }
+/// What reading a log costs, in bytes.
+fn weight(stamp: &Stamp) -> u64 {
+    stamp.len.saturating_add(OPENING)
+}
 
-    /// Bytes of the catalog.
-    pub(super) fn bytes(&self) -> usize {
-        self.bytes
+/// The logs of a folder as a catalog knows them.
+pub(super) struct Sorted<'s> {
+    /// Those that are as they were.
+    kept: Vec<(&'s Log, Remembered<'s>)>,
+    /// Those that must be read.
+    pub(super) unread: Vec<&'s Log>,
+    /// How many rows are of files that are gone.
+    gone: usize,
+    /// Bytes of the catalog; none if there was none that counts.
+    bytes: Option<u64>,
+}
+
+impl<'s> Sorted<'s> {
+    /// Where nothing is known of any of them.
+    pub(super) fn unknown(scan: &'s Scan) -> Self {
+        Self {
+            kept: Vec::new(),
+            unread: scan.logs.iter().collect(),
+            gone: 0,
+            bytes: None,
+        }
     }
 }
 
 /// A catalog that is being written while logs are read: its file was made before the first of them
-/// was looked at.
+/// was opened.
 pub(super) struct Writing {
     draft: Draft,
     replacement: Replacement,
     moment: Moment,
-    options: u32,
-    is_first: bool,
+    /// What it cost to read the logs that are remembered.
+    weight: u64,
 }
 
 impl Writing {
-    /// By which a log must have been written last to be remembered.
-    pub(super) fn moment(&self) -> Moment {
-        self.moment
-    }
-
-    /// Adds what is known of a log, if it was written last before this catalog was begun.
-    pub(super) fn add(&mut self, log: Place<'_>, stamp: &Stamp, answer: &Answer) {
-        if self.moment.is_behind(stamp) {
-            row::add(&mut self.draft, log, stamp, answer);
-        }
-    }
-
-    /// Puts it in place of the one before. One that cannot be written costs the next listing time.
-    pub(super) fn finish(self) {
-        if self.is_first && self.draft.rows() == 0 {
-            return;
-        }
-        if let Some(bytes) = self.draft.encode(self.options, self.moment) {
-            let _ = self.replacement.finish(&bytes);
+    /// Adds what was read of a log that was the same file before and after, if it was written last
+    /// before this catalog was begun: then nobody wrote to it while it was read, and whoever does
+    /// later gives it another stamp.
+    pub(super) fn add(&mut self, log: &Log, answer: &Answer) {
+        if let Some(stamp) = log.stamp
+            && self.moment.is_behind(&stamp)
+            && row::add(&mut self.draft, log, &stamp, answer)
+        {
+            self.weight = self.weight.saturating_add(weight(&stamp));
         }
     }
 }

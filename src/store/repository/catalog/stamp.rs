@@ -2,23 +2,28 @@
 //! bytes: if the file was not written in the same tick of the clock in which the first was taken.
 
 use std::fs::Metadata;
-
-use crate::log::LogFile;
+use std::path::Path;
 
 /// What the system says of a file that changes whenever its bytes do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::store::repository) struct Stamp {
     pub(super) device: u64,
     pub(super) inode: u64,
-    pub(super) len: u64,
+    pub(in crate::store::repository) len: u64,
     /// When it was written last, in nanoseconds since 1970. A program can set it.
     pub(super) modified: i64,
-    /// When anything about it changed last, which no program can set; 0 on systems that do not tell.
+    /// When anything about it changed last, which no program can set.
     pub(super) changed: i64,
 }
 
 impl Stamp {
-    /// None for what is no regular file, and for times that 64 bits cannot say.
+    /// Of the file that a path leads to.
+    pub(in crate::store::repository) fn at(path: &Path) -> Option<Self> {
+        Self::of(&std::fs::metadata(path).ok()?)
+    }
+
+    /// None for what is no regular file, for times that 64 bits cannot say, and on systems that do not
+    /// tell when anything about a file changed last.
     pub(in crate::store::repository) fn of(metadata: &Metadata) -> Option<Self> {
         if !metadata.is_file() {
             return None;
@@ -35,33 +40,7 @@ impl Stamp {
             })
         }
         #[cfg(not(unix))]
-        {
-            let time = metadata.modified().ok()?;
-            let since = time.duration_since(std::time::UNIX_EPOCH).ok()?;
-            Some(Self {
-                device: 0,
-                inode: 0,
-                len: metadata.len(),
-                modified: i64::try_from(since.as_nanos()).ok()?,
-                changed: 0,
-            })
-        }
-    }
-
-    /// Bytes of the file.
-    pub(in crate::store::repository) fn len(&self) -> u64 {
-        self.len
-    }
-
-    /// When it was written last, for order.
-    pub(in crate::store::repository) fn modified(&self) -> i64 {
-        self.modified
-    }
-
-    /// Whether a log was opened as this file, at this length.
-    pub(super) fn is_of(&self, log: &LogFile) -> bool {
-        let opened = log.identity();
-        (opened.device, opened.inode, log.len()) == (self.device, self.inode, self.len)
+        None
     }
 }
 
@@ -76,7 +55,7 @@ const SLACK: i64 = 60_000_000_000;
 
 /// A moment by the clock that the files of a device are stamped with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::store::repository) struct Moment {
+pub(super) struct Moment {
     pub(super) nanos: i64,
     pub(super) device: u64,
 }
