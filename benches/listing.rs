@@ -79,7 +79,9 @@ fn fill(folder: &Path, sessions: u64) -> (Vec<PathBuf>, u64) {
         fs::create_dir_all(&place).expect("a folder");
         let path = place.join(format!("2026-07-14T09-00-00-{number:05}Z_{number}.jsonl"));
         let mut out = BufWriter::new(File::create(&path).expect("a new file"));
-        let shape = Shape::new(format, 1 + number * 7919 % 100).payload(120).seed(number);
+        let shape = Shape::new(format, 1 + number * 7919 % 100)
+            .payload(120)
+            .seed(number);
         bytes += shape.write_to(&mut out).expect("written").bytes;
         path
     });

@@ -31,8 +31,6 @@ pub(crate) use frame::{LAYOUT, format_number, format_of, settings};
 pub(crate) use ids::{Class, random_seed};
 pub(crate) use merge::{MOST_SEGMENTS, merge};
 pub(crate) use segment::Backing;
-pub(crate) use sidecar::{
-    Loaded, OnDisk, Sidecar, Why, is_suspicious, read_backing, same_bytes,
-};
+pub(crate) use sidecar::{Loaded, OnDisk, Sidecar, Why, is_suspicious, read_backing, same_bytes};
 pub(crate) use summary::{Details, Summary};
 pub(crate) use view::{Answer, Index, Slot, Trouble, class_of};

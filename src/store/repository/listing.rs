@@ -11,7 +11,9 @@ use super::SessionInfo;
 use super::catalog::{Catalog, Sorted, Stamp};
 use super::scan::{Log, Scan};
 use crate::error::Result;
+use crate::log::Reading;
 use crate::store::OpenOptions;
+use crate::store::state::SMALL_LOG;
 
 /// A session, or what is wrong with a file.
 pub(super) type Answer = Result<SessionInfo>;
@@ -56,7 +58,11 @@ struct Read {
     is_same: bool,
 }
 
-fn read(log: &Log, options: OpenOptions) -> Read {
+fn read(log: &Log, mut options: OpenOptions) -> Read {
+    // A small log is read whole and let go again: mapping it would cost more than it saves.
+    if log.stamp.is_some_and(|stamp| stamp.len < SMALL_LOG) {
+        options = options.reading(Reading::Read);
+    }
     let session = options.write(false).open(&log.path);
     let answer = session.and_then(|session| session.info());
     Read {
@@ -67,11 +73,7 @@ fn read(log: &Log, options: OpenOptions) -> Read {
 
 /// Opens logs one after the other, many of them on two threads, and hands out what they say on this
 /// one.
-fn read_all<'s>(
-    logs: &[&'s Log],
-    options: &OpenOptions,
-    mut found: impl FnMut(&'s Log, Read),
-) {
+fn read_all<'s>(logs: &[&'s Log], options: &OpenOptions, mut found: impl FnMut(&'s Log, Read)) {
     let work = &Work::new(logs, options);
     let is_shared =
         logs.len() >= MANY && thread::available_parallelism().is_ok_and(|count| count.get() > 1);
@@ -150,7 +152,12 @@ impl<'w, 's> Work<'w, 's> {
 
     /// All is done, whatever could not be read.
     fn finish(&self) {
-        if let Some(call) = self.options.progress.as_ref().filter(|_| !self.logs.is_empty()) {
+        if let Some(call) = self
+            .options
+            .progress
+            .as_ref()
+            .filter(|_| !self.logs.is_empty())
+        {
             call(self.total, self.total);
         }
     }

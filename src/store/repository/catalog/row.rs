@@ -42,7 +42,7 @@ pub(super) fn add(draft: &mut Draft, log: &Log, stamp: &Stamp, answer: &Answer) 
             if known.contains(&Some(NO_TIME)) || info.bytes != stamp.len {
                 return false;
             }
-                        let row = Row {
+            let row = Row {
                 created: info.created.unwrap_or(NO_TIME),
                 updated: info.updated.unwrap_or(NO_TIME),
                 messages: info.message_count,
@@ -50,14 +50,17 @@ pub(super) fn add(draft: &mut Draft, log: &Log, stamp: &Stamp, answer: &Answer) 
                 damaged: u32::from(info.damaged),
                 ..row
             };
-            draft.push(row, [
-                name,
-                Some(info.id.as_bytes()),
-                bytes(&info.cwd),
-                bytes(&info.name),
-                bytes(&info.title),
-                bytes(&info.parent),
-            ])
+            draft.push(
+                row,
+                [
+                    name,
+                    Some(info.id.as_bytes()),
+                    bytes(&info.cwd),
+                    bytes(&info.name),
+                    bytes(&info.title),
+                    bytes(&info.parent),
+                ],
+            )
         }
         Err(error) => {
             let code = CODES.iter().position(|&code| code == error.code());
@@ -75,7 +78,17 @@ pub(super) fn add(draft: &mut Draft, log: &Log, stamp: &Stamp, answer: &Answer) 
                 kind: WRONG + code,
                 ..row
             };
-            draft.push(row, [name, Some(error.message().as_bytes()), None, None, None, None])
+            draft.push(
+                row,
+                [
+                    name,
+                    Some(error.message().as_bytes()),
+                    None,
+                    None,
+                    None,
+                    None,
+                ],
+            )
         }
     }
 }

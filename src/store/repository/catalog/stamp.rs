@@ -74,7 +74,11 @@ impl Moment {
     /// or behind the moment gives it another stamp. Git's rule for its index: one that was written in
     /// the same tick of the clock may be written again in that tick.
     pub(super) fn is_behind(&self, stamp: &Stamp) -> bool {
-        let slack = if self.device == stamp.device { 0 } else { SLACK };
+        let slack = if self.device == stamp.device {
+            0
+        } else {
+            SLACK
+        };
         stamp.modified.max(stamp.changed).saturating_add(slack) < self.nanos
     }
 
