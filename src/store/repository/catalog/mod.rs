@@ -64,7 +64,11 @@ impl Catalog {
             }
         }
         let place = match &options.index_dir {
-            Some(indexes) => indexes.join(hashed_name(folder, &format!("{kind}{ENDING}"))),
+            Some(indexes) => {
+                // By whichever way the folder is reached.
+                let folder = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
+                indexes.join(hashed_name(&folder, &format!("{kind}{ENDING}")))
+            }
             None => folder.join(format!("{NAME}{kind}")),
         };
         Some(Self {
