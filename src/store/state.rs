@@ -175,7 +175,16 @@ impl State {
     }
 
     pub(super) fn open(path: &Path, options: &OpenOptions, old: Option<&Self>) -> Result<Self> {
-        let log = LogFile::open(path, options.reading)?;
+        Self::open_log(LogFile::open(path, options.reading)?, path, options, old)
+    }
+
+    /// The same for a log that is open already.
+    pub(super) fn open_log(
+        log: LogFile,
+        path: &Path,
+        options: &OpenOptions,
+        old: Option<&Self>,
+    ) -> Result<Self> {
         let state = with_progress(options, log.len(), |how| {
             Self::load(log, path, options, how, old)
         })?;

@@ -199,6 +199,36 @@ fn a_log_is_believed_only_if_it_is_older_than_the_catalog() {
 }
 
 #[test]
+fn a_log_is_believed_only_if_all_of_its_stamp_is_as_it_was() {
+    let place = Place::with_sessions();
+    place.remember();
+    place.forge_title("betas", "BETAS");
+    let forged = fs::read(place.catalog()).expect("a catalog");
+    let log = fs::metadata(place.file("2_b.jsonl")).expect("a log");
+    let nanos = |seconds: i64, nanos: i64| (seconds * 1_000_000_000 + nanos).cast_unsigned();
+    let stamp = [
+        log.dev(),
+        log.ino(),
+        log.len(),
+        nanos(log.mtime(), log.mtime_nsec()),
+        nanos(log.ctime(), log.ctime_nsec()),
+    ];
+    let bytes = stamp.map(u64::to_le_bytes).concat();
+    let at = forged
+        .windows(bytes.len())
+        .position(|window| window == bytes);
+    let at = at.expect("the stamp");
+    let believed = || titles(&place.list_believing().0).contains(&"BETAS");
+    assert!(believed());
+    for byte in 0..bytes.len() {
+        place.forge(|catalog| catalog[at + byte] ^= 1);
+        assert!(!believed(), "byte {byte} of the stamp");
+        fs::write(place.catalog(), &forged).expect("written");
+    }
+    assert!(believed());
+}
+
+#[test]
 fn a_catalog_of_the_future_is_not_believed_and_made_anew() {
     let place = Place::with_sessions();
     place.remember();

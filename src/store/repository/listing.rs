@@ -8,12 +8,12 @@ use std::sync::mpsc;
 use std::thread;
 
 use super::SessionInfo;
-use super::catalog::{Catalog, Sorted, Stamp};
+use super::catalog::{Catalog, Sorted};
 use super::scan::{Log, Scan};
 use crate::error::Result;
-use crate::log::Reading;
-use crate::store::OpenOptions;
+use crate::log::{LogFile, Reading};
 use crate::store::state::SMALL_LOG;
+use crate::store::{OpenOptions, Session};
 
 /// A session, or what is wrong with a file.
 pub(super) type Answer = Result<SessionInfo>;
@@ -54,7 +54,8 @@ pub(super) fn each(
 /// What a log says.
 struct Read {
     answer: Answer,
-    /// It has the stamp that it had before.
+    /// The file that was read is the one that the log was when the folder was looked at. Whether it
+    /// was written since is up to its stamp; but names and links may lead elsewhere and back.
     is_same: bool,
 }
 
@@ -63,12 +64,19 @@ fn read(log: &Log, mut options: OpenOptions) -> Read {
     if log.stamp.is_some_and(|stamp| stamp.len < SMALL_LOG) {
         options = options.reading(Reading::Read);
     }
-    let session = options.write(false).open(&log.path);
-    let answer = session.and_then(|session| session.info());
-    Read {
-        answer: answer.map_err(|error| error.at_path(&log.path)),
-        is_same: log.stamp.is_some() && Stamp::at(&log.path) == log.stamp,
-    }
+    let mut is_same = false;
+    let say = || {
+        let is_it = |file: &LogFile| log.stamp.is_some_and(|stamp| stamp.is_of(file));
+        let file = LogFile::open(&log.path, options.reading)?;
+        is_same = is_it(&file);
+        let session = Session::open_log(file, options)?;
+        let info = session.info();
+        // A wrong index makes a session open its log again.
+        is_same &= info.is_ok() && is_it(&session.state().log);
+        info
+    };
+    let answer = say().map_err(|error| error.at_path(&log.path));
+    Read { answer, is_same }
 }
 
 /// Opens logs one after the other, many of them on two threads, and hands out what they say on this

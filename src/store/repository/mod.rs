@@ -18,6 +18,8 @@ use crate::json::{Document, Grammar};
 use crate::log::{Lines, LogFile, Reading, judge};
 use crate::store::cwd::absolute;
 
+#[cfg(feature = "fuzzing")]
+pub(crate) use catalog::{sealed, told};
 pub use info::{Listing, SessionInfo};
 pub(super) use place::names as id_in_name;
 

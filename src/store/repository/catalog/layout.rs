@@ -12,13 +12,13 @@ use super::stamp::{Moment, Stamp};
 use crate::index::{LAYOUT, settings};
 
 /// The first eight bytes.
-pub(super) const MAGIC: [u8; 8] = *b"leaflogC";
+const MAGIC: [u8; 8] = *b"leaflogC";
 /// The version of all that stands here, and of how it is derived from logs.
-pub(super) const VERSION: u32 = 1;
+const VERSION: u32 = 1;
 /// Bytes before the archive.
 pub(super) const HEADER: usize = 64;
 /// Bytes of the checksum behind it.
-pub(super) const HASH: usize = 8;
+const HASH: usize = size_of::<u64>();
 
 /// Texts of a row: the name of its file, the session's id, working directory, name, title and parent.
 /// Of a log that could not be read the second is what is wrong.
@@ -112,10 +112,15 @@ impl Draft {
         bytes.extend_from_slice(&taken.device.to_le_bytes());
         bytes.resize(HEADER, 0);
         let mut bytes = rkyv::api::high::to_bytes_in::<_, rancor::Error>(table, bytes).ok()?;
-        let hash = xxh3_64(&bytes);
-        bytes.extend_from_slice(&hash.to_le_bytes());
+        let hash = hash(&bytes);
+        bytes.extend_from_slice(&hash);
         Some(bytes)
     }
+}
+
+/// The checksum of all that stands before it.
+pub(super) fn hash(content: &[u8]) -> [u8; HASH] {
+    xxh3_64(content).to_le_bytes()
 }
 
 /// A catalog that was read: all of it holds together.
@@ -170,7 +175,7 @@ impl<'b> Decoded<'b> {
     /// Reads the bytes of a file, which must be aligned as an archive wants it. None if they are no
     /// catalog of this version, of a listing with other options, or damaged.
     pub(super) fn of(bytes: &'b [u8], options: u32) -> Option<Self> {
-        let (content, hash) = bytes.split_at_checked(bytes.len().checked_sub(HASH)?)?;
+        let (content, sum) = bytes.split_at_checked(bytes.len().checked_sub(HASH)?)?;
         let archive = content.get(HEADER..)?;
         let word32 = |at: usize| {
             let bytes = content.get(at..at + 4)?.try_into().ok()?;
@@ -185,7 +190,7 @@ impl<'b> Decoded<'b> {
             || word32(12)? != settings()
             || word32(16)? != LAYOUT
             || word32(20)? != options
-            || u64::from_le_bytes(hash.try_into().ok()?) != xxh3_64(content)
+            || sum != hash(content)
         {
             return None;
         }

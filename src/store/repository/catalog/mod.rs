@@ -248,9 +248,8 @@ pub(super) struct Writing {
 }
 
 impl Writing {
-    /// Adds what was read of a log that was the same file before and after, if it was written last
-    /// before this catalog was begun: then nobody wrote to it while it was read, and whoever does
-    /// later gives it another stamp.
+    /// Adds what was read of a log that was this file, if it was written last before this catalog was
+    /// begun: whoever writes to it while it is read, or later, gives it another stamp.
     pub(super) fn add(&mut self, log: &Log, answer: &Answer) {
         if let Some(stamp) = log.stamp
             && self.moment.is_behind(&stamp)
@@ -259,4 +258,41 @@ impl Writing {
             self.weight = self.weight.saturating_add(weight(&stamp));
         }
     }
+}
+
+/// The bytes of a file with an archive that anybody made, under a right header and checksum.
+#[cfg(feature = "fuzzing")]
+pub(crate) fn sealed(archive: &[u8]) -> Option<Vec<u8>> {
+    let moment = Moment {
+        nanos: 0,
+        device: 0,
+    };
+    let empty = Draft::new(std::iter::empty()).encode(0, moment)?;
+    let mut bytes = empty.get(..layout::HEADER)?.to_vec();
+    bytes.extend_from_slice(archive);
+    bytes.extend_from_slice(&layout::hash(&bytes));
+    Some(bytes)
+}
+
+/// What a catalog says, and the bytes of one that says the same.
+#[cfg(feature = "fuzzing")]
+pub(crate) fn told(bytes: &[u8]) -> Option<(Vec<String>, Vec<u8>)> {
+    let mut aligned = rkyv::util::AlignedVec::<16>::with_capacity(bytes.len());
+    aligned.extend_from_slice(bytes);
+    let decoded = Decoded::of(&aligned, 0)?;
+    let folders = decoded.folders()?;
+    let mut draft = Draft::new(folders.iter().copied());
+    let mut told = Vec::new();
+    for (folder, name, row) in decoded.rows() {
+        let log = Log {
+            path: PathBuf::from(String::from_utf8_lossy(name).into_owned()),
+            folder: usize::try_from(folder).ok()?,
+            stamp: Some(row.stamp()),
+        };
+        if draft.push(row.row()?, row.texts()) {
+            told.push(format!("{log:?} {:?}", row::answer(&row, &log)));
+        }
+    }
+    let again = draft.encode(0, decoded.taken)?.to_vec();
+    Some((told, again))
 }

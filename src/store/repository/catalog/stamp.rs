@@ -4,6 +4,8 @@
 use std::fs::Metadata;
 use std::path::Path;
 
+use crate::log::LogFile;
+
 /// What the system says of a file that changes whenever its bytes do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::store::repository) struct Stamp {
@@ -41,6 +43,12 @@ impl Stamp {
         }
         #[cfg(not(unix))]
         None
+    }
+
+    /// Whether a log that was opened is this file, at this length.
+    pub(in crate::store::repository) fn is_of(&self, log: &LogFile) -> bool {
+        let opened = log.identity();
+        (opened.device, opened.inode, log.len()) == (self.device, self.inode, self.len)
     }
 }
 
