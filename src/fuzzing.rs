@@ -13,7 +13,7 @@ use crate::index::{How, Index, MOST_SEGMENTS, build_seeded, extend, merge};
 use crate::json::{self, Document, FastParser, Grammar, Json, LEVELS, Number, PADDING, Scanner};
 use crate::log::LogFile;
 use crate::model::Format;
-use crate::store::{OpenOptions, Session};
+use crate::store::{self, OpenOptions, Session, told_by_catalog};
 
 /// All formats.
 pub const FORMATS: [Format; 5] = [
@@ -360,6 +360,19 @@ pub fn renumbered(object: &[u8], seq: u64) -> Option<Vec<u8>> {
 /// Those of [`OpenOptions::open`].
 pub fn open(log: Vec<u8>, options: &OpenOptions) -> Result<Session> {
     Session::in_memory(log, options.clone())
+}
+
+/// What the bytes of a catalog say of each log, and those of a catalog that says the same. None if they
+/// are not believed.
+#[must_use]
+pub fn catalog(bytes: &[u8]) -> Option<(Vec<String>, Vec<u8>)> {
+    told_by_catalog(bytes)
+}
+
+/// The bytes of a catalog with this archive, its header and its checksum right.
+#[must_use]
+pub fn sealed_catalog(archive: &[u8]) -> Option<Vec<u8>> {
+    store::sealed_catalog(archive)
 }
 
 /// The sidecar of a log that was indexed whenever it had one of these lengths, and in the end, with

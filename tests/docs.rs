@@ -637,7 +637,8 @@ fn every_link_leads_to_a_file() {
             if !anchor.is_empty() && file.is_empty() {
                 let heading = |line: &str| {
                     let title = line.trim_start_matches('#').trim().to_lowercase();
-                    line.starts_with('#') && title.replace(' ', "-").replace(',', "") == anchor
+                    line.starts_with('#')
+                        && title.replace(' ', "-").replace([',', '.'], "") == anchor
                 };
                 assert!(text.lines().any(heading), "{page}: {target}");
             }

@@ -7,7 +7,7 @@ use leaflog::{CreateOptions, Format, MemoryRepository, SessionRepository, format
 use super::{Checked, reference, same};
 
 /// How many decoders there are.
-pub const COUNT: u8 = 8;
+pub const COUNT: u8 = 9;
 
 /// Tries the decoder that the first byte picks.
 pub fn check(data: &[u8]) -> Checked {
@@ -21,7 +21,8 @@ pub fn check(data: &[u8]) -> Checked {
         4 => layout(rest),
         5 => ids(&text),
         6 => spliced(&text),
-        _ => title(&text),
+        7 => title(&text),
+        _ => catalog(rest),
     }
 }
 
@@ -226,4 +227,19 @@ fn title(text: &str) -> Checked {
         _ => text.to_owned(),
     };
     same("a title", &expected, &fuzzing::title(text))
+}
+
+/// The archive of a catalog: one that is believed says the same when it is written again.
+fn catalog(bytes: &[u8]) -> Checked {
+    // As a whole file it has hardly ever a right checksum.
+    let _ = fuzzing::catalog(bytes);
+    let sealed = fuzzing::sealed_catalog(bytes).ok_or("an empty catalog cannot be written")?;
+    let Some((told, again)) = fuzzing::catalog(&sealed) else {
+        return Ok(());
+    };
+    let Some((same_told, same_bytes)) = fuzzing::catalog(&again) else {
+        return Err("a catalog that was believed is not when it is written again".to_owned());
+    };
+    same("a catalog written again", &told, &same_told)?;
+    same("its bytes", &again, &same_bytes)
 }

@@ -82,7 +82,7 @@ impl Command {
 /// Options of all commands that open sessions.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct Common {
-    /// Keep sidecar indexes in this folder instead of beside the logs
+    /// Keep sidecar indexes, and what `ls` remembers, in this folder instead of beside the logs
     #[arg(long, value_name = "DIR")]
     pub(crate) index_dir: Option<PathBuf>,
     /// Refuse a log with any damage, naming the first damaged line and its byte offset, instead of
@@ -100,7 +100,8 @@ pub(crate) struct Common {
 pub(crate) struct Opening {
     #[command(flatten)]
     pub(crate) common: Common,
-    /// Read the whole log, and neither read nor write a sidecar index; wins over --index-dir
+    /// Read the whole log, and neither read nor write a sidecar index, nor what `ls` remembers; wins
+    /// over --index-dir
     #[arg(long)]
     pub(crate) no_index: bool,
 }

@@ -25,8 +25,10 @@ const MOST_CWD: usize = 32;
 
 /// List the sessions of folders, the most recently active first
 ///
-/// Looks at the files *.jsonl in a folder and in the folders right inside it. Files that cannot be
-/// read are warned of on standard error, and are no failure. Times are UTC. With --json one object a
+/// Looks at the files *.jsonl in a folder and in the folders right inside it. What many logs or long
+/// ones say is remembered in the file .leaflog-catalog in the folder, so that the next time only those
+/// are read that changed. Files that cannot be read are warned of on standard error, and are no
+/// failure. Times are UTC. With --json one object a
 /// line, {id, path, format, cwd, name, title, created, updated, message_count, bytes, damaged}.
 #[derive(Debug, Args)]
 pub(crate) struct Ls {
@@ -65,7 +67,7 @@ impl Ls {
         let options = self
             .opening
             .options()
-            .progress(move |done, _| watched.of_some_file(done));
+            .progress(move |done, total| watched.of(done, total));
         let (mut warnings, mut errors) = (Vec::new(), Vec::new());
         for folder in &self.folders {
             match find(folder, &options) {

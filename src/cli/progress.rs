@@ -94,6 +94,10 @@ impl Shared {
                 .with_message(self.what.clone())
                 .with_elapsed(self.began.elapsed())
         });
+        // One folder after the other may be read.
+        if let Some(total) = total.filter(|&total| bar.length() != Some(total)) {
+            bar.set_length(total);
+        }
         bar.set_position(done);
     }
 }

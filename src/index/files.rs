@@ -1,7 +1,7 @@
-//! Sidecar files on the disk: where they may stand, how one is replaced or added to without anybody
+//! Derived files on the disk: where they may stand, how one is replaced or added to without anybody
 //! who has it mapped noticing. Knows nothing of what is in them.
 
-use std::fs::{File, OpenOptions};
+use std::fs::{File, Metadata, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -14,21 +14,58 @@ use crate::log::{remove_abandoned, stands_at};
 /// Replaces a sidecar: a new file in the same folder, then a rename. Who has the old one mapped
 /// keeps it. Not flushed to the disk: a torn one is noticed and rebuilt.
 pub(super) fn write_whole(disk: &DiskRef, path: &Path, frames: &[u8]) -> io::Result<()> {
-    let folder = folder_of(path);
-    make_folder(disk, folder).map_err(|_| io::ErrorKind::NotFound)?;
-    let name = path.file_name().ok_or(io::ErrorKind::InvalidInput)?;
-    let (file, temporary) = temporary_file(disk, folder, name)?;
-    let mut file = Through::new(disk, file);
-    let result = file
-        .write_all(frames)
-        .and_then(|()| disk.rename(&temporary, path));
-    if result.is_err() {
-        // Nothing more can be done about a file that cannot be removed either.
-        let _ = disk.remove(&temporary);
+    Replacement::new(disk, path)?.finish(frames)
+}
+
+/// A derived file that is to take the place of another one, or of none: empty and under a
+/// provisional name beside that place, until it is finished. Dropped unfinished, it is gone.
+pub(crate) struct Replacement {
+    disk: DiskRef,
+    out: Through,
+    temporary: PathBuf,
+    path: PathBuf,
+    is_finished: bool,
+}
+
+impl Replacement {
+    /// Makes it, in a folder that is made if it is missing.
+    pub(crate) fn new(disk: &DiskRef, path: &Path) -> io::Result<Self> {
+        let folder = folder_of(path);
+        make_folder(disk, folder).map_err(|_| io::ErrorKind::NotFound)?;
+        let name = path.file_name().ok_or(io::ErrorKind::InvalidInput)?;
+        let (file, temporary) = temporary_file(disk, folder, name)?;
+        Ok(Self {
+            disk: disk.clone(),
+            out: Through::new(disk, file),
+            temporary,
+            path: path.to_owned(),
+            is_finished: false,
+        })
     }
-    // Closing it is not enough: a process that is being started by another thread may have it open.
-    let _ = file.file().unlock();
-    result
+
+    /// What the system says of it: where it is, and what time it was when it was made.
+    pub(crate) fn metadata(&self) -> io::Result<Metadata> {
+        self.out.file().metadata()
+    }
+
+    /// Writes it and gives it its name, in place of the file that may have it.
+    pub(crate) fn finish(mut self, bytes: &[u8]) -> io::Result<()> {
+        self.out.write_all(bytes)?;
+        self.disk.rename(&self.temporary, &self.path)?;
+        self.is_finished = true;
+        Ok(())
+    }
+}
+
+impl Drop for Replacement {
+    fn drop(&mut self) {
+        if !self.is_finished {
+            // Nothing more can be done about a file that cannot be removed either.
+            let _ = self.disk.remove(&self.temporary);
+        }
+        // Closing it is not enough: a process that is being started by another thread may have it open.
+        let _ = self.out.file().unlock();
+    }
 }
 
 /// So many may write the same sidecar at once.
@@ -94,12 +131,13 @@ pub(super) fn append(
     Through::new(disk, file).write_all(frames)
 }
 
-/// A name for a sidecar that stands apart from its log: readable, and the path's hash.
-pub(super) fn hashed_name(log: &Path) -> String {
-    let whole = std::path::absolute(log).unwrap_or_else(|_| log.to_owned());
+/// A name for a derived file that stands apart from what it was derived from: readable, and the
+/// hash of the path.
+pub(crate) fn hashed_name(of: &Path, ending: &str) -> String {
+    let whole = std::path::absolute(of).unwrap_or_else(|_| of.to_owned());
     let whole = std::fs::canonicalize(&whole).unwrap_or(whole);
     let hash = xxh3_128(whole.as_os_str().as_encoded_bytes());
-    let name: String = log
+    let name: String = of
         .file_stem()
         .map(|stem| {
             stem.to_string_lossy()
@@ -109,7 +147,7 @@ pub(super) fn hashed_name(log: &Path) -> String {
                 .collect()
         })
         .unwrap_or_default();
-    format!("{name}-{hash:032x}.idx")
+    format!("{name}-{hash:032x}{ending}")
 }
 
 pub(super) fn cache_folder() -> Option<PathBuf> {

@@ -102,12 +102,12 @@ impl Sidecar {
         }
         if let Some(folder) = folder {
             return Self {
-                places: vec![folder.join(hashed_name(log))],
+                places: vec![folder.join(hashed_name(log, ".idx"))],
             };
         }
         let mut places = vec![Self::beside(log)];
         if let Some(cache) = cache_folder() {
-            places.push(cache.join(hashed_name(log)));
+            places.push(cache.join(hashed_name(log, ".idx")));
         }
         Self { places }
     }
@@ -332,7 +332,8 @@ fn unusable(reason: &str) -> Why {
     Why::Unusable(reason.to_owned())
 }
 
-fn read_backing(file: File, len: usize, reading: Reading) -> Option<Backing> {
+/// So many bytes of a file, mapped or read. None where that cannot be.
+pub(crate) fn read_backing(file: File, len: usize, reading: Reading) -> Option<Backing> {
     if len == 0 {
         return None;
     }

@@ -33,6 +33,8 @@ pub use mutations::{Mutation, Mutations};
 pub use options::{Durability, IndexMode, OpenOptions};
 pub use repair::{Fix, FixKind, Orphans, Repaired, repair};
 pub use repository::{Listing, Repository, SessionInfo};
+#[cfg(feature = "fuzzing")]
+pub(crate) use repository::{sealed as sealed_catalog, told as told_by_catalog};
 pub use rows::MemoryRepository;
 #[cfg(feature = "sqlite")]
 pub use rows::SqliteRepository;

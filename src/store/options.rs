@@ -19,7 +19,7 @@ pub enum IndexMode {
     Auto,
     /// In a sidecar file, for small logs too.
     Always,
-    /// In memory only: no sidecar is read or written.
+    /// In memory only: no sidecar is read or written, nor what a listing remembers of a folder.
     Memory,
 }
 
@@ -106,7 +106,7 @@ impl OpenOptions {
         self
     }
 
-    /// A folder for sidecars, used in place of the log's own.
+    /// A folder for sidecars and catalogs of folders, used in place of the log's own.
     #[must_use]
     pub fn index_dir(mut self, folder: impl Into<PathBuf>) -> Self {
         self.index_dir = Some(folder.into());
@@ -141,7 +141,8 @@ impl OpenOptions {
         self
     }
 
-    /// Called during long work with the bytes of the log that are done, and all there are.
+    /// Called during long work with the bytes of the log that are done, and all there are; while a
+    /// folder is listed those of all logs that must be read, by more than one thread.
     #[must_use]
     pub fn progress(mut self, call: impl Fn(u64, u64) + Send + Sync + 'static) -> Self {
         self.progress = Some(Arc::new(call));

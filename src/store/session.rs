@@ -15,9 +15,7 @@ use super::{Entry, Mutations, OpenOptions, SessionInfo, TreeNode, rules, tree};
 use crate::contract::LaneView;
 use crate::error::{Code, Error, Result};
 use crate::index::{Answer, Class, Details, Trouble};
-use crate::log::Appender;
-#[cfg(feature = "fuzzing")]
-use crate::log::LogFile;
+use crate::log::{Appender, LogFile};
 use crate::model::{At, Format, Overview, Snapshot};
 use crate::snapshot::{self, Source};
 
@@ -128,6 +126,14 @@ impl Session {
     pub(super) fn open_held(path: &Path, options: OpenOptions, file: File) -> Result<Self> {
         let lock = Appender::held(file, path, &options.disk)?;
         Self::open_locked(path, options.write(true), Some(lock))
+    }
+
+    /// Opens for reading a log that is open already.
+    pub(super) fn open_log(log: LogFile, options: OpenOptions) -> Result<Self> {
+        let path = log.path().to_owned();
+        let options = options.write(false);
+        let state = State::open_log(log, &path, &options, None)?;
+        Ok(Self::of(&path, options, state, None))
     }
 
     fn open_locked(path: &Path, options: OpenOptions, lock: Option<Appender>) -> Result<Self> {

@@ -21,7 +21,7 @@ pub(super) const SMALL_LOG: u64 = 1 << 20;
 pub(super) const FOLLOW_SLOTS: u64 = 4096;
 /// A reader writes what it found beyond a sidecar if that is at least this part of the whole, so
 /// that the cost of writing stays in proportion.
-const WORTH_WRITING: u64 = 32;
+pub(super) const WORTH_WRITING: u64 = 32;
 
 #[derive(Debug)]
 pub(super) struct State {
@@ -190,7 +190,16 @@ impl State {
     }
 
     pub(super) fn open(path: &Path, options: &OpenOptions, old: Option<&Self>) -> Result<Self> {
-        let log = LogFile::open(path, options.reading)?;
+        Self::open_log(LogFile::open(path, options.reading)?, path, options, old)
+    }
+
+    /// The same for a log that is open already.
+    pub(super) fn open_log(
+        log: LogFile,
+        path: &Path,
+        options: &OpenOptions,
+        old: Option<&Self>,
+    ) -> Result<Self> {
         let state = with_progress(options, log.len(), |how| {
             Self::load(log, path, options, how, old)
         })?;

@@ -173,3 +173,41 @@ fn a_new_pi_v3_session_whose_file_could_not_be_taken_back_takes_no_more_writes()
     assert!(told(&session).unwrap().is_empty());
     assert_eq!(told(&Session::open(&path).unwrap()).unwrap().len(), 1);
 }
+
+#[test]
+fn whatever_fails_while_a_catalog_is_written_the_folder_is_listed() {
+    let base = tempfile::tempdir().unwrap();
+    let folder = base.path().join("sessions");
+    let (sessions, _) = repository(&folder, None);
+    for id in ["a", "b"] {
+        sessions.create(&new(id)).unwrap().close().unwrap();
+    }
+    let expected = sessions.list().unwrap().sessions;
+    // What is as new as a catalog is not remembered in it.
+    let tick = || {
+        let made = tempfile::tempfile_in(&folder).unwrap().metadata();
+        made.unwrap().modified().unwrap()
+    };
+    let begun = tick();
+    while tick() <= begun {
+        std::thread::sleep(std::time::Duration::from_millis(1));
+    }
+    let listed = |plan| {
+        // A folder with so little in it gets one only where there is one.
+        fs::write(folder.join(".leaflog-catalog"), b"none").unwrap();
+        let (options, disk) = failing(plan);
+        let options = options.index(IndexMode::Auto);
+        let sessions = Repository::new(&folder).with_options(options);
+        assert_eq!(sessions.list().unwrap().sessions, expected);
+        disk
+    };
+    let trace = listed(None).trace();
+    assert_eq!(trace, [Op::Create, Op::Write, Op::Rename]);
+    for (at, op) in trace.iter().enumerate() {
+        for &fault in Fault::of(*op) {
+            let disk = listed(Some((at, fault)));
+            assert!(disk.has_tripped(), "{op:?} {fault:?} was not met");
+            listed(None);
+        }
+    }
+}

@@ -4,7 +4,7 @@
 use std::fs::{self, File, TryLockError};
 use std::path::{Path, PathBuf};
 
-use super::{Repository, header_id, place};
+use super::{Repository, header_id, place, scan};
 use crate::contract::{CreateOptions, ForkScope};
 use crate::disk::{DiskRef, folder_of, make_folder, sync_folder, with_ending};
 use crate::error::{Code, Error, Result};
@@ -100,8 +100,7 @@ impl Repository {
     ///
     /// `locked` if a writer has it, `storage` if it cannot be removed.
     pub fn delete(&self, id: &str) -> Result<()> {
-        let mut warnings = Vec::new();
-        let logs = match self.logs(&mut warnings) {
+        let logs = match scan::paths(&self.folder) {
             Err(error) if error.code() == Code::NotFound => return Ok(()),
             logs => logs?,
         };
@@ -143,8 +142,7 @@ impl Repository {
 
     fn check_free(&self, id: &str) -> Result<()> {
         check_session_id(id)?;
-        let mut warnings = Vec::new();
-        let logs = match self.logs(&mut warnings) {
+        let logs = match scan::paths(&self.folder) {
             Err(error) if error.code() == Code::NotFound => return Ok(()),
             logs => logs?,
         };

@@ -1,7 +1,6 @@
 //! What a listing shows: one line a session, and what could not be read.
 
 use std::path::PathBuf;
-use std::time::UNIX_EPOCH;
 
 use serde::Serialize;
 
@@ -43,8 +42,10 @@ impl SessionInfo {
         let path = session.log_path().to_owned();
         let overview = session.overview()?;
         let modified = || {
-            let time = std::fs::metadata(&path).ok()?.modified().ok()?;
-            i64::try_from(time.duration_since(UNIX_EPOCH).ok()?.as_millis()).ok()
+            // Of the file that was read, which need not be the one that stands there now.
+            let nanos = session.state().log.identity().modified;
+            let millis = i64::try_from(nanos / 1_000_000).ok();
+            millis.filter(|_| nanos > 0)
         };
         Ok(Self {
             id: overview.session_id,

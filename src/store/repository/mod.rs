@@ -1,10 +1,13 @@
 //! The sessions of a folder: codebot's side by side, pi's in one folder a working directory. Finds,
 //! opens and lists them; how they are made and removed is in `create`, how they are named in `place`.
 
+mod catalog;
 mod contract;
 mod create;
 mod info;
+mod listing;
 mod place;
+mod scan;
 
 use std::path::{Path, PathBuf};
 
@@ -15,6 +18,8 @@ use crate::json::{Document, Grammar};
 use crate::log::{Lines, LogFile, Reading, judge};
 use crate::store::cwd::absolute;
 
+#[cfg(feature = "fuzzing")]
+pub(crate) use catalog::{sealed, told};
 pub use info::{Listing, SessionInfo};
 pub(super) use place::names as id_in_name;
 
@@ -70,23 +75,53 @@ impl Repository {
     /// All sessions, the most recently active first. A file that cannot be read is a warning. Takes
     /// no lock.
     ///
+    /// What logs say is remembered in a catalog of the folder, so that the next listing opens only those
+    /// that changed; what it does not open it gives no sidecar. With [`IndexMode::Memory`] there is no
+    /// catalog, and every log is opened.
+    ///
+    /// [`IndexMode::Memory`]: crate::IndexMode::Memory
+    ///
     /// # Errors
     ///
     /// `not_found` or `storage` if the folder itself cannot be read.
     pub fn list(&self) -> Result<Listing> {
         let mut listing = Listing::default();
-        let options = self.options.clone().write(false);
-        for path in self.logs(&mut listing.warnings)? {
-            let session = options.open(&path);
-            match session.and_then(|session| session.info()) {
-                Ok(info) => listing.sessions.push(info),
-                Err(error) => listing.warnings.push(error.at_path(&path)),
-            }
-        }
+        self.list_each(|found| match found {
+            Ok(info) => listing.sessions.push(info),
+            Err(error) => listing.warnings.push(error),
+        })?;
         listing
             .sessions
             .sort_by(|one, other| (other.updated, &one.path).cmp(&(one.updated, &other.path)));
+        listing
+            .warnings
+            .sort_by(|one, other| one.path().cmp(&other.path()));
         Ok(listing)
+    }
+
+    /// Hands out what [`list`](Self::list) lists, each session and each warning as soon as it is known
+    /// and in no order: first what is remembered of the folder, then what has to be read.
+    ///
+    /// ```
+    /// # let folder = tempfile::tempdir().unwrap();
+    /// use leaflog::{CreateOptions, Repository};
+    ///
+    /// let repository = Repository::new(folder.path());
+    /// repository.create(&CreateOptions::in_folder("/work"))?.close()?;
+    /// let mut titles = Vec::new();
+    /// repository.list_each(|found| match found {
+    ///     Ok(info) => titles.push(info.title),
+    ///     Err(warning) => eprintln!("{warning}"),
+    /// })?;
+    /// assert_eq!(titles, [None]);
+    /// # Ok::<(), leaflog::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// As [`list`](Self::list).
+    pub fn list_each(&self, mut found: impl FnMut(Result<SessionInfo>)) -> Result<()> {
+        listing::each(&self.folder, &self.options, &mut found)
     }
 
     /// The sessions of a working directory, by what their headers say; else as [`list`](Self::list).
@@ -166,8 +201,7 @@ impl Repository {
 
     /// The file whose header has an id.
     fn find(&self, id: &str) -> Result<PathBuf> {
-        let mut warnings = Vec::new();
-        let mut paths = self.logs(&mut warnings)?;
+        let mut paths = scan::paths(&self.folder)?;
         // Both systems end a file's name with the id; others are asked what they say of themselves.
         paths.sort_by_key(|path| !place::may_name(path, id));
         paths
@@ -180,45 +214,6 @@ impl Repository {
                 Error::new(Code::NotFound, message).at_path(&self.folder)
             })
     }
-
-    /// The files that should be sessions: `*.jsonl` in the folder and one level below.
-    fn logs(&self, warnings: &mut Vec<Error>) -> Result<Vec<PathBuf>> {
-        let mut logs = Vec::new();
-        let mut folders = Vec::new();
-        collect(&self.folder, &mut logs, Some(&mut folders))
-            .map_err(|e| Error::io("list it", &self.folder, e))?;
-        folders.sort();
-        for folder in folders {
-            if let Err(error) = collect(&folder, &mut logs, None) {
-                warnings.push(Error::io("list it", &folder, error));
-            }
-        }
-        logs.sort();
-        Ok(logs)
-    }
-}
-
-fn collect(
-    folder: &Path,
-    logs: &mut Vec<PathBuf>,
-    mut folders: Option<&mut Vec<PathBuf>>,
-) -> std::io::Result<()> {
-    for item in std::fs::read_dir(folder)? {
-        let item = item?;
-        let path = item.path();
-        let is_log = path
-            .extension()
-            .is_some_and(|extension| extension == "jsonl");
-        if is_log {
-            // Opening tells whether it is a file; a folder of such a name gets a warning there.
-            logs.push(path);
-        } else if let Some(folders) = folders.as_deref_mut()
-            && item.file_type()?.is_dir()
-        {
-            folders.push(path);
-        }
-    }
-    Ok(())
 }
 
 /// The session's id by the header of a log, without reading more of it than that.
