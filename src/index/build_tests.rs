@@ -60,7 +60,7 @@ impl Holed {
 
 fn scanned(log: &str) -> Scanned {
     let log = LogFile::in_memory(std::path::Path::new("log"), log.into());
-    scan(&log, None, Until::LastNewline, HOW).unwrap()
+    scan(&log, None, Until::LastNewline, HOW, 0).unwrap()
 }
 
 #[track_caller]
