@@ -1,5 +1,5 @@
-//! simd-json over reused buffers: the validator that every line goes through first. Parses a line
-//! in place, so the line's bytes are gone afterwards; places come from simd-json's list of
+//! simd-json over reused buffers: a parser by others, for tests and fuzzing to compare ours with. Parses a
+//! line in place, so the line's bytes are gone afterwards; places come from simd-json's list of
 //! structural characters.
 
 use std::borrow::Cow;

@@ -1,5 +1,5 @@
 //! RFC 8259 to the letter, iteratively, with the place of every value. The second opinion on lines
-//! that simd-json refuses, and the reader of single lines. Accepts any depth, any number, any
+//! that the scanner refuses, and the reader of single lines. Accepts any depth, any number, any
 //! `\uXXXX`, and bytes of 0x80 and above inside strings (noting whether they are UTF-8).
 
 use std::ops::Range;

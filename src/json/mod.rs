@@ -1,6 +1,6 @@
-//! Is this line JSON, and what are its fields? One interface over two parsers: `fast` (simd-json,
-//! the validator of every line) and `grammar` (the exact second opinion, which also knows where
-//! each value stands). Knows nothing of sessions.
+//! Is this line JSON, and what are its fields? One interface over two exact parsers: `structural`, which
+//! every line of a log goes through, and `grammar`, byte by byte, which also says what is wrong with one.
+//! Tests and fuzzing compare them with a third, `fast`. Knows nothing of sessions.
 
 #[cfg(any(test, feature = "fuzzing"))]
 mod fast;

@@ -1,4 +1,4 @@
-//! Read-only file mappings: the one place with `unsafe` code.
+//! Read-only file mappings: beside the scanner's vector instructions the one place with `unsafe` code.
 //!
 //! The contract with the rest of the crate: only a length known to be complete is mapped, and
 //! before each operation on a file its length is compared with the mapping, but for those of a fast
