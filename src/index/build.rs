@@ -97,7 +97,7 @@ fn grow(log: &LogFile, index: Option<&Index>, how: How<'_>, seed: u64) -> Answer
             lines,
         }));
     }
-    let whole = match finish(scanned, log, index, 0, seed, how.own) {
+    let whole = match finish(scanned, log, index, 0, how.own) {
         Ok(whole) => whole,
         Err(Stop::Conflict) => return Ok(None),
         Err(Stop::Trouble(trouble)) => return Err(trouble),
@@ -116,7 +116,7 @@ fn grow(log: &LogFile, index: Option<&Index>, how: How<'_>, seed: u64) -> Answer
         }));
     }
     let tail = scan(log, Some(&whole), Until::End, how, seed)?;
-    match finish(tail, log, Some(&whole), TAIL, seed, false) {
+    match finish(tail, log, Some(&whole), TAIL, false) {
         Ok(index) => Ok(Some(Built {
             index,
             whole: count,
@@ -138,7 +138,7 @@ fn grow(log: &LogFile, index: Option<&Index>, how: How<'_>, seed: u64) -> Answer
 /// Indexes a log with its unfinished last line as one.
 fn jointly(log: &LogFile, how: How<'_>, seed: u64) -> Answer<Index> {
     let scanned = scan(log, None, Until::End, how, seed)?;
-    finish(scanned, log, None, TAIL, seed, false).map_err(|stop| match stop {
+    finish(scanned, log, None, TAIL, false).map_err(|stop| match stop {
         Stop::Conflict => Trouble::Index,
         Stop::Trouble(trouble) => trouble,
     })
@@ -150,7 +150,6 @@ fn finish(
     log: &LogFile,
     old: Option<&Index>,
     flags: u32,
-    seed: u64,
     own: bool,
 ) -> std::result::Result<Index, Stop> {
     let Scanned {
@@ -159,6 +158,7 @@ fn finish(
         start,
         end,
         hash,
+        seed,
         ..
     } = scanned;
     let mut segments = old.map(|index| index.segments.clone()).unwrap_or_default();

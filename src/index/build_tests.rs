@@ -60,7 +60,7 @@ impl Holed {
 
 fn scanned(log: &str) -> Scanned {
     let log = LogFile::in_memory(std::path::Path::new("log"), log.into());
-    scan(&log, None, Until::LastNewline, HOW, 0).unwrap()
+    scan(&log, None, Until::LastNewline, HOW, 7).unwrap()
 }
 
 #[track_caller]
@@ -81,7 +81,7 @@ fn lines_behind_four_gibibytes_are_indexed_and_read() {
         let log = holed.open(reading);
         let mut scanned = scanned(&near);
         scanned.end = FAR;
-        let index = finish(scanned, &log, None, 0, 7, false).unwrap();
+        let index = finish(scanned, &log, None, 0, false).unwrap();
         assert_eq!(index.log_end(), FAR);
         let (b, c) = (entry("b", "\"a\""), entry("c", "\"b\""));
         holed.put(FAR, &format!("{b}{c}"));
@@ -114,7 +114,7 @@ fn a_stretch_of_more_than_four_gibibytes_becomes_several_segments() {
     let mut scanned = scanned(&near);
     scanned.end = log.len();
     scanned.draft.as_mut().unwrap().start = starts.to_vec();
-    let index = finish(scanned, &log, None, 0, 7, false).unwrap();
+    let index = finish(scanned, &log, None, 0, false).unwrap();
     assert_eq!(index.segments.len(), 3);
     for ((id, at), line) in ["a", "b", "c"].into_iter().zip(starts).zip([a, b, c]) {
         assert_found(&index, &log, id, at, &line);
@@ -129,7 +129,7 @@ fn more_entries_than_slots_can_number_are_refused_and_none_is_left_out() {
     for (base, fits) in [(NONE - 2, true), (NONE - 1, false), (NONE, false)] {
         let mut scanned = scanned(&log);
         scanned.draft.as_mut().unwrap().base = base;
-        match finish(scanned, &file, None, 0, 7, false) {
+        match finish(scanned, &file, None, 0, false) {
             Err(Stop::Trouble(Trouble::Log(error))) => {
                 assert!(!fits);
                 assert_eq!(error.code(), Code::Unsupported);

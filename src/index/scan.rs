@@ -41,6 +41,8 @@ pub(super) struct Scanned {
     pub(super) start: u64,
     pub(super) end: u64,
     pub(super) hash: u64,
+    /// Of the hashes of ids.
+    pub(super) seed: u64,
 }
 
 /// Reads a log from where an index ends, or from its start. Ids are hashed with the seed.
@@ -85,6 +87,7 @@ pub(super) fn scan(
             start,
             end: start,
             hash: 0,
+            seed,
         });
     };
     let is_titled = draft.summary.first_message.is_some();
@@ -136,6 +139,7 @@ pub(super) fn scan(
         start,
         end,
         hash,
+        seed,
     })
 }
 

@@ -104,7 +104,7 @@ impl Repository {
     ///
     /// ```
     /// # let folder = tempfile::tempdir().unwrap();
-    /// use leaflog::{CreateOptions, Repository};
+    /// use leaflog::{CreateOptions, Repository, SessionStorage};
     ///
     /// let repository = Repository::new(folder.path());
     /// repository.create(&CreateOptions::in_folder("/work"))?.close()?;
