@@ -50,10 +50,12 @@ impl Contender {
 
     /// Whether the machine has room for what it does with a log of so many bytes.
     pub fn fits(self, bytes: u64) -> bool {
-        match self {
-            Self::Leaflog | Self::Sqlite => true,
-            Self::SimdJson | Self::SerdeJson => fits(bytes),
-        }
+        !self.is_replay() || fits(bytes)
+    }
+
+    /// Whether it reads all of the log each time.
+    pub fn is_replay(self) -> bool {
+        matches!(self, Self::SimdJson | Self::SerdeJson)
     }
 
     /// Makes what it needs: the file that it resumes from, and whether anything was to be made.
@@ -104,6 +106,16 @@ pub fn in_a_process(arguments: &[String]) {
 }
 
 impl Resumed {
+    /// How many messages there are.
+    pub fn len(&self) -> usize {
+        match self {
+            Self::Leaflog(snapshot) => snapshot.messages.len(),
+            Self::Sqlite(messages) => messages.len(),
+            Self::SimdJson(replay) => replay.messages.len(),
+            Self::SerdeJson(replay) => replay.messages.len(),
+        }
+    }
+
     /// The messages in one spelling, whoever gives them.
     pub fn canonical(&self) -> Vec<String> {
         match self {

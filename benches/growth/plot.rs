@@ -79,7 +79,7 @@ fn draw_panel(panel: &Panel, points: &[Point], area: &Area<'_>) {
         .build_cartesian_2d(
             (left * 0.8..right * 1.25).log_scale(),
             // Whole powers of ten, so that the lines of the grid have labels.
-            (power_below(low)..power_below(high) * 10.0).log_scale(),
+            (power_below(low) * 0.99..power_below(high) * 10.1).log_scale(),
         )
         .expect("a chart");
     chart

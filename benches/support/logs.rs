@@ -20,12 +20,20 @@ pub fn kilobyte_lines(path: &Path, entries: u64) -> u64 {
 fn session_of(path: &Path, entries: u64, payload: usize) -> u64 {
     let file = File::create(path).expect("a new file");
     let shape = Shape::new(Format::PiV4, entries)
-        .compact_every(400)
+        .compact_every(spacing(entries))
         .payload(payload);
     shape
         .write_to(&mut BufWriter::new(file))
         .expect("written")
         .bytes
+}
+
+/// Entries from compaction to compaction, some 400, so that 200 follow the last one at every size.
+fn spacing(entries: u64) -> u64 {
+    // The first comes after half of it.
+    let behind = |spacing: u64| entries.saturating_sub(spacing / 2) % spacing;
+    let fit = |spacing: &u64| (behind(*spacing).abs_diff(200), spacing.abs_diff(400));
+    (300..=600).min_by_key(fit).expect("some")
 }
 
 /// Many short lines: entries of some 400 bytes.
