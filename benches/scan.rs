@@ -101,7 +101,9 @@ fn contenders() -> Vec<Contender> {
         Contender::new(TAPE, tape),
     ];
     for mut scan in Scan::all() {
-        let name = format!("leaflog's scanner, {}", scan.name());
+        let name = scan.name();
+        let name = name.split('(').next().unwrap_or_default();
+        let name = format!("leaflog's scanner, {name}");
         all.push(Contender::new(name, move |log| {
             let (mut rest, mut good) = (log, 0);
             while !rest.is_empty() {
@@ -134,7 +136,7 @@ fn utf8(log: &[u8]) -> u64 {
 #[derive(Deserialize)]
 #[allow(dead_code, reason = "having them is what is measured")]
 struct Envelope<'l> {
-    #[serde(borrow, rename = "type")]
+    #[serde(borrow, rename = "type", alias = "kind")]
     kind: Cow<'l, str>,
     #[serde(borrow)]
     id: Option<Cow<'l, str>>,

@@ -41,11 +41,12 @@ fn main() {
     }
     let scratch = support::Scratch::new();
     let path = scratch.file("session.jsonl");
+    let sizes = support::sizes(support::entries());
     println!(
         "\n| entries | log | resume | page faults (of the disk) | log read | index read | allocations | bytes of them | at once | messages |\n\
          |---|---|---|---|---|---|---|---|---|---|"
     );
-    for entries in support::sizes(support::entries()) {
+    for entries in sizes {
         let bytes = logs::session(&path, entries);
         support::index(&path);
         // The first brings into the page cache what the second needs.
