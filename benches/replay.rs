@@ -5,8 +5,10 @@ mod support;
 use std::hint::black_box;
 
 use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
-use leaflog::naive::{ReadOptions, Replay};
+use leaflog::naive::{self, ReadOptions};
 use leaflog::{At, IndexMode, OpenOptions};
+use simd_json::OwnedValue;
+use support::replay::{Replay, assert_same};
 
 fn resume_and_replay(c: &mut Criterion) {
     let scratch = support::Scratch::new();
@@ -14,7 +16,7 @@ fn resume_and_replay(c: &mut Criterion) {
     group.sample_size(10);
     for entries in [1_000, 10_000, 100_000] {
         let path = scratch.file(&format!("{entries}.jsonl"));
-        support::session(&path, entries);
+        support::logs::session(&path, entries);
         let options = OpenOptions::new().index(IndexMode::Always);
         let open = || {
             options
@@ -22,28 +24,26 @@ fn resume_and_replay(c: &mut Criterion) {
                 .and_then(|session| session.snapshot(At::Current))
                 .expect("a snapshot")
         };
-        support::assert_same(&open(), &support::full_replay(&path));
-        group.bench_with_input(BenchmarkId::new("index", entries), &entries, |b, _| {
-            b.iter(|| black_box(open()))
+        let first = open();
+        assert_same(&first, &Replay::<OwnedValue>::of(&path).messages);
+        assert_same(&first, &Replay::<serde_json::Value>::of(&path).messages);
+        let mut bench = |name: &str, run: &dyn Fn()| {
+            group.bench_with_input(BenchmarkId::new(name, entries), &entries, |b, _| {
+                b.iter(run)
+            });
+        };
+        bench("index", &|| drop(black_box(open())));
+        bench("simd-json replay", &|| {
+            drop(black_box(Replay::<OwnedValue>::of(&path)));
         });
-        group.bench_with_input(
-            BenchmarkId::new("simd-json replay", entries),
-            &entries,
-            |b, _| {
-                b.iter(|| black_box(support::full_replay(&path)));
-            },
-        );
+        bench("serde_json replay", &|| {
+            drop(black_box(Replay::<serde_json::Value>::of(&path)));
+        });
         if entries <= 10_000 {
-            group.bench_with_input(
-                BenchmarkId::new("naive replay", entries),
-                &entries,
-                |b, _| {
-                    b.iter(|| {
-                        let replay = Replay::open(&path, ReadOptions::default()).expect("readable");
-                        black_box(replay.snapshot(At::Current, false).expect("a snapshot"))
-                    });
-                },
-            );
+            bench("naive replay", &|| {
+                let replay = naive::Replay::open(&path, ReadOptions::default()).expect("readable");
+                black_box(replay.snapshot(At::Current, false).expect("a snapshot"));
+            });
         }
     }
     group.finish();

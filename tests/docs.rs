@@ -594,7 +594,14 @@ fn the_readme_shows_the_example_of_the_crate() {
 fn the_block_for_measured_figures_is_marked() {
     let readme = read("README.md");
     let block = between(&readme, "<!-- numbers:begin -->", "<!-- numbers:end -->");
-    assert!(block.contains("| what | measured | command |"));
+    let whole = read("docs/performance.md");
+    let whole = between(&whole, "<!-- targets:begin -->", "<!-- targets:end -->");
+    assert!(block.contains("| | what | target | measured | command |"));
+    for number in 1..=10 {
+        let row = format!("\n| P{number} | ");
+        assert_eq!(block.matches(&row).count(), 1, "README.md: P{number}");
+        assert!(whole.contains(&row), "docs/performance.md: P{number}");
+    }
 }
 
 #[test]
@@ -604,6 +611,8 @@ fn no_page_names_an_address_or_a_path_of_somebodys_machine() {
         "CHANGELOG.md",
         "docs/design.md",
         "docs/formats.md",
+        "docs/limits.md",
+        "docs/performance.md",
     ];
     let foreign = [
         "://", "www.", "/home/", "/Users/", "/root/", "/tmp/", "/mnt/", "C:\\",
@@ -626,6 +635,8 @@ fn every_link_leads_to_a_file() {
         "CHANGELOG.md",
         "docs/design.md",
         "docs/formats.md",
+        "docs/limits.md",
+        "docs/performance.md",
     ] {
         let text = read(page);
         let folder = page.rsplit_once('/').map_or("", |(folder, _)| folder);

@@ -149,6 +149,13 @@ impl Store {
         query.query_row([id], |row| row.get(0)).ok()
     }
 
+    /// How many entries there are.
+    pub fn count(&self) -> u64 {
+        let query = "select count(*) from entries";
+        let count = self.connection.query_row(query, [], |row| row.get(0));
+        count.map(i64::cast_unsigned).expect("a number")
+    }
+
     /// Appends an entry on `main`, in a transaction of its own.
     pub fn append(&mut self, seq: u64, id: &str, parent: &str, body: &str) {
         let transaction = self.connection.transaction().expect("a transaction");
