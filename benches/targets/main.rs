@@ -12,6 +12,7 @@ mod append;
 mod build;
 mod extend;
 mod fork;
+mod list;
 mod memory;
 mod reads;
 mod resume;
@@ -27,13 +28,14 @@ type Run = fn(&mut Scene) -> Target;
 
 /// All targets, in an order in which they can share files: P6 is the last to use the long session,
 /// which is no longer what it was then.
-const RUNS: [(&str, Run); 9] = [
+const RUNS: [(&str, Run); 10] = [
     ("P1", resume::run),
     ("P5", memory::run),
     ("P9", reads::run),
     ("P10", sqlite::run),
     ("P8", fork::run),
     ("P6", extend::run),
+    ("P7", list::run),
     ("P4", size::run),
     ("P2", build::run),
     ("P3", append::run),

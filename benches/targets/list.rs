@@ -1,40 +1,25 @@
-//! Listing a folder as figures: `cargo bench --bench listing`.
-//!
-//! Each line compares contenders in one run, alternating, checks every answer against the one without
-//! a catalog, and prints medians and a ratio. `LEAFLOG_BENCH_SESSIONS` sets another number of sessions
-//! than 10,000.
-
-mod support;
+//! P7: a folder of sessions is listed.
 
 use std::fs::{self, File, OpenOptions as FileOptions};
 use std::hint::black_box;
 use std::io::{BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
-use std::time::Instant;
 
 use leaflog::generate::Shape;
 use leaflog::{Format, IndexMode, Listing, OpenOptions, Repository};
 
+use crate::scene::Scene;
+use crate::support::figures::Series;
+use crate::support::report::{Goal, Target, count, figure, size, time};
+
 /// Folders for working directories, beside which half of the sessions stand.
 const FOLDERS: u64 = 40;
 
-fn main() {
-    // `cargo test` runs benchmarks too; that is not what this one is for.
-    if std::env::args().nth(1).as_deref() != Some("--bench") {
-        return;
-    }
-    let sessions = std::env::var("LEAFLOG_BENCH_SESSIONS")
-        .ok()
-        .and_then(|n| n.parse().ok())
-        .unwrap_or(10_000);
-    let scratch = support::Scratch::new();
-    let folder = scratch.file("sessions");
+pub fn run(scene: &mut Scene) -> Target {
+    // 10,000 sessions, and fewer where the other targets are looked at quickly.
+    let sessions = (scene.entries / 100).clamp(20, 10_000);
+    let folder = scene.file("sessions");
     let (logs, bytes) = fill(&folder, sessions);
-    println!(
-        "sessions {sessions}, {} MB, {} cores, warm page cache",
-        bytes / 1_000_000,
-        std::thread::available_parallelism().map_or(1, usize::from)
-    );
     let place = Place {
         catalog: folder.join(".leaflog-catalog"),
         whole: Repository::new(&folder).with_options(OpenOptions::new().index(IndexMode::Memory)),
@@ -42,9 +27,17 @@ fn main() {
         folder,
         logs,
     };
-    again(&place);
-    first(&place);
-    changed(&place);
+    let what = format!(
+        "list a folder of {} sessions, {}, once more",
+        count(sessions),
+        size(bytes)
+    );
+    let mut target = Target::new("P7", what);
+    again(&place, &mut target);
+    first(&place, &target);
+    changed(&place, &target);
+    fs::remove_dir_all(&place.folder).expect("removed");
+    target
 }
 
 /// A folder of sessions, and how it is listed.
@@ -96,21 +89,6 @@ fn assert_same(found: &Listing, expected: &Listing) {
     assert_eq!(told(found), told(expected));
 }
 
-fn median(mut times: Vec<f64>) -> f64 {
-    times.sort_by(f64::total_cmp);
-    times[times.len() / 2]
-}
-
-fn ratio(of: &[f64], to: &[f64]) -> f64 {
-    median(of.iter().zip(to).map(|(of, to)| of / to).collect())
-}
-
-fn millis<T>(run: impl FnOnce() -> T) -> (f64, T) {
-    let start = Instant::now();
-    let result = run();
-    (start.elapsed().as_secs_f64() * 1e3, result)
-}
-
 /// What no listing can do without: the names, and what the system says of each file.
 fn look(folder: &Path) -> u64 {
     let mut count = 0;
@@ -125,38 +103,35 @@ fn look(folder: &Path) -> u64 {
     count
 }
 
-fn again(place: &Place) {
+fn again(place: &Place, target: &mut Target) {
     let expected = place.list_whole();
     assert_eq!(expected.sessions.len(), place.logs.len());
     assert_same(&place.list(), &expected);
-    let (mut looks, mut lists, mut recents, mut wholes) = (vec![], vec![], vec![], vec![]);
+    let (mut looks, mut lists) = (Series::default(), Series::default());
+    let (mut recents, mut wholes) = (Series::default(), Series::default());
     for round in 0..31 {
-        looks.push(millis(|| look(&place.folder)).0);
-        let (time, found) = millis(|| place.list());
-        lists.push(time);
+        looks.time(|| look(&place.folder));
+        let found = lists.time(|| place.list());
         assert_same(&found, &expected);
-        let (time, recent) = millis(|| place.repository.most_recent_read_only());
-        recents.push(time);
+        let recent = recents.time(|| place.repository.most_recent_read_only());
         let recent = recent.expect("an answer").expect("a session");
         assert_eq!(recent.session_id(), expected.sessions[0].id);
         if round % 8 == 0 {
-            wholes.push(millis(|| place.list_whole()).0);
+            wholes.time(|| place.list_whole());
         }
     }
-    println!(
-        "P7 list: {} sessions, second time: {:.1} ms, readdir + stat {:.1} ms: {:.2} times (target at most 3); the most recent one opened: {:.1} ms: {:.2} times",
-        place.logs.len(),
-        median(lists.clone()),
-        median(looks.clone()),
-        ratio(&lists, &looks),
-        median(recents.clone()),
-        ratio(&recents, &looks),
+    target.find(
+        lists.over(&looks),
+        "times readdir + stat of all files",
+        format!("{} and {}", time(lists.median()), time(looks.median())),
+        Goal::AtMost(3.0),
     );
-    println!(
-        "   without a catalog {:.0} ms, which has {} KB",
-        median(wholes),
-        fs::metadata(&place.catalog).expect("a catalog").len() / 1000
-    );
+    target.note(&format!(
+        "the most recent one, opened: {}, {} times readdir + stat; without a catalog {}",
+        time(recents.median()),
+        figure(recents.over(&looks).value),
+        time(wholes.median())
+    ));
 }
 
 /// All bytes of all logs by read(2), once.
@@ -176,39 +151,36 @@ fn read(logs: &[PathBuf]) -> u64 {
     bytes
 }
 
-fn first(place: &Place) {
+fn first(place: &Place, target: &Target) {
     let expected = place.list_whole();
-    let (mut reads, mut lists) = (vec![], vec![]);
+    let (mut reads, mut lists) = (Series::default(), Series::default());
     for _ in 0..7 {
-        reads.push(millis(|| read(&place.logs)).0);
-        fs::remove_file(&place.catalog).expect("removed");
-        let (time, found) = millis(|| place.list());
-        lists.push(time);
+        reads.time(|| read(&place.logs));
+        // Of few logs there is none.
+        let _ = fs::remove_file(&place.catalog);
+        let found = lists.time(|| place.list());
         assert_same(&found, &expected);
-        assert!(place.catalog.exists());
     }
-    println!(
-        "P7 list, first time: {:.0} ms, opening and reading each log once {:.0} ms: {:.2} times",
-        median(lists.clone()),
-        median(reads.clone()),
-        ratio(&lists, &reads)
-    );
+    target.note(&format!(
+        "for the first time, each log read once: {}; opening and reading each log once and no more {}",
+        time(lists.median()),
+        time(reads.median())
+    ));
 }
 
 /// One log of all changes before each listing.
-fn changed(place: &Place) {
-    let (mut looks, mut lists) = (vec![], vec![]);
+fn changed(place: &Place, target: &Target) {
+    let (mut looks, mut lists) = (Series::default(), Series::default());
     for log in place.logs.iter().step_by(place.logs.len() / 15 + 1) {
         let mut file = FileOptions::new().append(true).open(log).expect("a log");
         file.write_all(b"{torn\n").expect("written");
-        looks.push(millis(|| look(&place.folder)).0);
-        let (time, found) = millis(|| place.list());
-        lists.push(time);
+        looks.time(|| look(&place.folder));
+        let found = lists.time(|| place.list());
         assert_same(&found, &place.list_whole());
     }
-    println!(
-        "P7 list, one log changed: {:.1} ms: {:.2} times readdir + stat",
-        median(lists.clone()),
-        ratio(&lists, &looks)
-    );
+    target.note(&format!(
+        "after one log changed: {}, {} times readdir + stat",
+        time(lists.median()),
+        figure(lists.over(&looks).value)
+    ));
 }
