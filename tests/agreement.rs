@@ -2,6 +2,7 @@
 
 mod support;
 
+use leaflog::naive::{ReadOptions, Replay};
 use leaflog::{IndexMode, OpenOptions, Reading};
 use proptest::prelude::*;
 use support::{agree, logs};
@@ -64,12 +65,41 @@ fn the_handed_cases_read_alike() {
     }
 }
 
+/// What a damaged line before the header holds tells the format with salvage, but not where the header
+/// follows.
+#[test]
+fn an_object_within_a_damaged_line_before_the_header_does_not_tell_the_format() {
+    let log = br#"x{"kind":"note","type":"note","id":"0000aaab"}
+{"type":"session","version":3,"id":"s3","timestamp":"2026-07-14T09:00:00.000Z","cwd":"/home/dev/app"}
+{"type":"thinking_level_change","id":"00000001","parentId":null,"timestamp":"2026-07-14T09:00:01.000Z","thinkingLevel":"low"}
+"#;
+    for salvage in [false, true] {
+        let options = ReadOptions {
+            salvage,
+            ..ReadOptions::default()
+        };
+        let replay = Replay::from_bytes(log, options).expect("opens");
+        assert_eq!(replay.overview().format, leaflog::Format::PiV3);
+        assert_eq!(check(log, salvage), Ok(()));
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: ProptestConfig::default().cases.max(400), max_shrink_iters: 200, ..ProptestConfig::default() })]
 
     #[test]
     fn any_log_reads_alike(log in logs::any_log()) {
         checked(&log, false)?;
+    }
+
+    /// A log with a header is read the same, whatever salvage would make of what stands before it.
+    #[test]
+    fn salvage_changes_nothing_about_a_log_with_a_header(log in logs::any_log()) {
+        if let Ok(plain) = Replay::from_bytes(&log, ReadOptions::default()) {
+            let salvage = ReadOptions { salvage: true, ..ReadOptions::default() };
+            let salvaged = Replay::from_bytes(&log, salvage).map(|replay| replay.overview());
+            prop_assert_eq!(Ok(plain.overview()), salvaged.map_err(|error| error.to_string()), "{}", logs::show(&log));
+        }
     }
 
     #[test]

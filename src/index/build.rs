@@ -103,7 +103,7 @@ fn grow(log: &LogFile, index: Option<&Index>, how: How<'_>, seed: u64) -> Answer
         Err(Stop::Trouble(trouble)) => return Err(trouble),
     };
     // What was read without its header is not what a reader that wants one would see.
-    let count = if has_flag(&whole, SALVAGED) {
+    let count = if whole.is_salvaged() {
         0
     } else {
         whole.segments.len()
@@ -187,7 +187,7 @@ fn finish(
         ..FrameHeader::default()
     };
     header.flags |= if links.irregular { IRREGULAR } else { 0 };
-    header.flags |= if salvaged || old.is_some_and(|old| has_flag(old, SALVAGED)) {
+    header.flags |= if salvaged || old.is_some_and(Index::is_salvaged) {
         SALVAGED
     } else {
         0
@@ -206,13 +206,6 @@ fn finish(
     segments.extend(layout.frames(header)?);
     let summary = std::mem::take(&mut draft.summary);
     Ok(Index::new(draft.format, segments, summary))
-}
-
-fn has_flag(index: &Index, flag: u32) -> bool {
-    index
-        .segments
-        .last()
-        .is_some_and(|segment| segment.header.has(flag))
 }
 
 fn no_object(log: &LogFile) -> Error {

@@ -153,7 +153,25 @@ struct Opening {
     after: u64,
 }
 
+/// Salvage goes by the shape of an object only where no header is found without it, so that it changes
+/// nothing about a log that can be read as it is.
 fn find_format(log: &LogFile, until: Until, how: How<'_>, seed: u64) -> Result<Option<Opening>> {
+    let headed = find_opening(log, until, how, seed, false);
+    match &headed {
+        Ok(Some(_)) => headed,
+        Err(error) if error.code() == Code::Unsupported => headed,
+        _ if how.salvage => find_opening(log, until, how, seed, true),
+        _ => headed,
+    }
+}
+
+fn find_opening(
+    log: &LogFile,
+    until: Until,
+    how: How<'_>,
+    seed: u64,
+    is_shape_enough: bool,
+) -> Result<Option<Opening>> {
     let mut lines = Lines::from(log, 0);
     let mut early = Vec::new();
     let mut count = 0;
@@ -168,7 +186,8 @@ fn find_format(log: &LogFile, until: Until, how: How<'_>, seed: u64) -> Result<O
             offset: line.offset,
         };
         let odd = OddLine::of(bytes, line, |document| {
-            claims_header(document.root()) || (how.salvage && by_shape(document.root()).is_some())
+            claims_header(document.root())
+                || (is_shape_enough && by_shape(document.root()).is_some())
         });
         early.extend(odd.findings.into_iter().map(|finding| (at, finding)));
         let Some(object) = odd
@@ -181,7 +200,7 @@ fn find_format(log: &LogFile, until: Until, how: How<'_>, seed: u64) -> Result<O
         let (format, header) = match detect(object.root()) {
             Ok((format, header)) => (format, Some(header)),
             Err(error) => match by_shape(object.root())
-                .filter(|_| how.salvage && error.code() != Code::Unsupported)
+                .filter(|_| is_shape_enough && error.code() != Code::Unsupported)
             {
                 Some(format) => (format, None),
                 None => {

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use std::sync::{Arc, OnceLock};
 
 use super::columns::{Flags, LOOK8, LOOK16, NONE, ROW_WIDTH};
-use super::frame::IRREGULAR;
+use super::frame::{IRREGULAR, SALVAGED};
 use super::ids::{self, Class};
 use super::pages::{Column, InPage};
 use super::segment::{Damaged, Segment, are_whole};
@@ -62,6 +62,12 @@ impl Index {
             summary: Arc::new(summary),
             details: Arc::default(),
         }
+    }
+
+    /// Whether the log was read by the shape of its entries, for want of a header.
+    pub(crate) fn is_salvaged(&self) -> bool {
+        let last = self.segments.last();
+        last.is_some_and(|segment| segment.header.has(SALVAGED))
     }
 
     /// The same index in other segments.

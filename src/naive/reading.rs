@@ -7,11 +7,24 @@ use super::lines::{self, Content};
 use super::log::{Log, Place, Reports, refusal};
 use super::v4::Mutations;
 use super::{codebot, detect, pi, v4};
-use crate::error::Result;
+use crate::error::{Code, Result};
 use crate::model::Format;
 
-/// Reads a log from its first byte to its last.
+/// Reads a log from its first byte to its last. Salvage changes nothing about a log with a header.
 pub(super) fn read(bytes: &[u8], options: ReadOptions) -> Result<Log> {
+    let headed = ReadOptions {
+        salvage: false,
+        ..options
+    };
+    match read_as(bytes, headed) {
+        Err(error) if options.salvage && error.code() != Code::Unsupported => {
+            read_as(bytes, options)
+        }
+        read => read,
+    }
+}
+
+fn read_as(bytes: &[u8], options: ReadOptions) -> Result<Log> {
     let mut reports = Reports::default();
     let mut log = None;
     let mut lines = 0;

@@ -51,7 +51,7 @@ impl Session {
         Ok(Follow {
             session: self,
             file: state.log.identity(),
-            lines: Mutations::finished(state, self.inner.options.salvage),
+            lines: Mutations::finished(state),
             anchor: (0, Vec::new()),
         })
     }

@@ -6,9 +6,7 @@ use std::sync::Arc;
 
 use super::state::State;
 use crate::error::Result;
-use crate::format::{
-    Fact, Mutation as Meant, Sequence, by_shape, claims_header, detect, interpret,
-};
+use crate::format::{Fact, Mutation as Meant, Sequence, by_shape, claims_header, interpret};
 use crate::json::{Document, Grammar, lossy};
 use crate::log::{Lines, judge};
 use crate::model::Format;
@@ -44,7 +42,6 @@ pub struct Mutations {
     state: Arc<State>,
     offset: u64,
     line: u64,
-    salvage: bool,
     header_seen: bool,
     count: u64,
     ready: VecDeque<Mutation>,
@@ -59,12 +56,11 @@ pub struct Mutations {
 const BATCH: std::ops::Range<usize> = 8..1024;
 
 impl Mutations {
-    pub(super) fn of(state: Arc<State>, salvage: bool) -> Self {
+    pub(super) fn of(state: Arc<State>) -> Self {
         Self {
             state,
             offset: 0,
             line: 0,
-            salvage,
             header_seen: false,
             count: 0,
             ready: VecDeque::new(),
@@ -75,10 +71,10 @@ impl Mutations {
     }
 
     /// Only lines that end with a newline. What follows the last one may be in the writing.
-    pub(super) fn finished(state: Arc<State>, salvage: bool) -> Self {
+    pub(super) fn finished(state: Arc<State>) -> Self {
         Self {
             finished_only: true,
-            ..Self::of(state, salvage)
+            ..Self::of(state)
         }
     }
 
@@ -100,17 +96,17 @@ impl Mutations {
 
     /// Goes on behind an entry or a record, `count` lines having been kept up to it. Their line
     /// numbers count from there.
-    pub(super) fn behind(state: Arc<State>, salvage: bool, offset: u64, count: u64) -> Self {
+    pub(super) fn behind(state: Arc<State>, offset: u64, count: u64) -> Self {
         Self {
             offset,
             header_seen: true,
             count,
-            ..Self::of(state, salvage)
+            ..Self::of(state)
         }
     }
 
     fn fill(&mut self) -> Result<()> {
-        let format = self.state.index.format;
+        let (format, salvaged) = (self.state.index.format, self.state.index.is_salvaged());
         let mut lines = Lines::from(&self.state.log, self.offset);
         let batch = self.batch;
         self.batch = (2 * batch).min(BATCH.end);
@@ -132,13 +128,13 @@ impl Mutations {
                 0
             };
             let text = bytes.get(skip..).unwrap_or_default();
-            let (header_seen, salvage) = (self.header_seen, self.salvage);
+            let header_seen = self.header_seen;
             let judged = judge(text, line.terminated, |document| {
                 let object = document.root();
                 if header_seen {
                     interpret(format, object, false).mutation.is_some()
                 } else {
-                    claims_header(object) || (salvage && by_shape(object).is_some())
+                    claims_header(object) || (salvaged && by_shape(object).is_some())
                 }
             });
             for range in judged.objects {
@@ -150,7 +146,7 @@ impl Mutations {
                     self.line,
                     format,
                     &mut self.header_seen,
-                    self.salvage,
+                    salvaged,
                     &mut self.count,
                 ));
             }
@@ -165,14 +161,13 @@ fn one(
     line: u64,
     format: Format,
     header_seen: &mut bool,
-    salvage: bool,
+    salvaged: bool,
     count: &mut u64,
 ) -> Option<Mutation> {
     let document = Grammar::parse(object).ok()?;
     if !*header_seen {
         *header_seen = true;
-        let is_header = detect(document.root()).is_ok() || !salvage;
-        if is_header && format != Format::CodebotV3 {
+        if !salvaged && format != Format::CodebotV3 {
             return None;
         }
     }

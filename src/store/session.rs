@@ -289,7 +289,7 @@ impl Session {
     pub fn mutations(&self) -> Result<Mutations> {
         self.inner.check_open()?;
         self.inner.catch_up()?;
-        Ok(Mutations::of(self.state(), self.inner.options.salvage))
+        Ok(Mutations::of(self.state()))
     }
 
     /// How many entries have more than one child: how often the conversation went back.

@@ -191,7 +191,6 @@ impl Session {
         if after == 0 {
             return Ok(all);
         }
-        let salvage = self.inner.options.salvage;
         // Between entries stand lines that have no slot: reading starts behind the last entry
         // whose number is too small.
         let start = self.answer(|source| {
@@ -218,7 +217,7 @@ impl Session {
             // More than one object on a line.
             return Ok(all);
         }
-        Ok(Mutations::behind(state, salvage, offset, count))
+        Ok(Mutations::behind(state, offset, count))
     }
 
     /// A kept line as an item of the log.
