@@ -156,6 +156,11 @@ impl Appender {
         Ok(start)
     }
 
+    /// A use ended at this time, so that the next one may be of the same run.
+    pub(crate) fn ended(&self, now: u64) {
+        self.looks.used(now);
+    }
+
     /// All that was appended is on the disk when this returns.
     pub(crate) fn sync(&mut self) -> Result<()> {
         self.check_usable()?;

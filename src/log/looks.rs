@@ -3,36 +3,41 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Uses that begin this soon one after the other, in nanoseconds, are taken for a run, in which
-/// nobody in this process can have touched the file in between.
+/// A use that begins this soon after the end of the one before, in nanoseconds, goes on with its run, in
+/// which nobody in this process can have touched the file in between. How long uses take does not count:
+/// else what made one slow would have the next ones look, and looking would keep them slow.
 const RUN: u64 = 4_000;
 /// In a run the file is looked at this often, in nanoseconds.
 const LOOK: u64 = 1_000_000;
 
-/// When a file was used last, and looked at, in nanoseconds since 1970; 0: not yet.
+/// When the last use of a file ended, and when it was looked at, in nanoseconds since 1970; 0: not yet.
 #[derive(Debug, Default)]
 pub(crate) struct Looks {
-    used: AtomicU64,
+    ended: AtomicU64,
     looked: AtomicU64,
 }
 
 impl Looks {
-    /// Looks, unless that was done just now in the same run. A look that failed is done again by the
-    /// next one who asks, however soon; so is one that lies ahead, on a clock that was set back. A
-    /// look is a system call, a good part of what small uses cost.
+    /// Looks before a use that begins now, unless that was done just now in the same run. A look that
+    /// failed is done again by the next one who asks, however soon; so is one that lies ahead, on a
+    /// clock that was set back. A look is a system call, a good part of what small uses cost.
     pub(crate) fn look<E>(&self, now: u64, look: impl FnOnce() -> Result<(), E>) -> Result<(), E> {
         // Threads that come at once may take each other's times: all of them are of the same run.
-        let used = self.used.load(Ordering::Relaxed);
-        self.used.store(now, Ordering::Relaxed);
+        let ended = self.ended.load(Ordering::Relaxed);
         let looked = self.looked.load(Ordering::Relaxed);
         let is_within = |since: u64, most: u64| since > 0 && since <= now && now - since < most;
-        if is_within(used, RUN) && is_within(looked, LOOK) {
+        if is_within(ended, RUN) && is_within(looked, LOOK) {
             return Ok(());
         }
         let outcome = look();
         let looked = if outcome.is_ok() { now } else { 0 };
         self.looked.store(looked, Ordering::Relaxed);
         outcome
+    }
+
+    /// A use ended now.
+    pub(crate) fn used(&self, now: u64) {
+        self.ended.store(now, Ordering::Relaxed);
     }
 }
 
@@ -42,7 +47,7 @@ mod tests {
 
     use super::{LOOK, Looks, RUN};
 
-    /// Looks at a time; whether that came to a look.
+    /// A use without length at a time; whether that came to a look.
     fn is_looked_at(looks: &Looks, now: u64, outcome: Result<(), ()>) -> bool {
         let done = Cell::new(false);
         let told = looks.look(now, || {
@@ -50,7 +55,20 @@ mod tests {
             outcome
         });
         assert_eq!(told, if done.get() { outcome } else { Ok(()) });
+        looks.used(now);
         done.get()
+    }
+
+    #[test]
+    fn how_long_a_use_takes_does_not_end_a_run() {
+        let looks = Looks::default();
+        let mut now = 1 << 60;
+        assert!(is_looked_at(&looks, now, Ok(())));
+        for _ in 0..10 {
+            looks.used(now + 10 * RUN);
+            now += 11 * RUN - 1;
+            assert!(!is_looked_at(&looks, now, Ok(())));
+        }
     }
 
     #[test]

@@ -103,6 +103,13 @@ impl Output {
         Ok((start, true))
     }
 
+    /// A write ended at this time.
+    pub(super) fn ended(&self, now: u64) {
+        if let Self::File(log) = self {
+            log.ended(now);
+        }
+    }
+
     /// All that was appended is on the disk when this returns.
     pub(super) fn sync(&mut self) -> Result<()> {
         match self {

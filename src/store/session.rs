@@ -391,6 +391,7 @@ impl Inner {
     pub(super) fn ask<T>(&self, ask: impl Fn(Source<'_>) -> Answer<T>) -> Result<T> {
         let state = self.state();
         let answered = state.check_whole().and_then(|()| ask(state.source()));
+        state.was_asked();
         match answered {
             Ok(answer) => return Ok(answer),
             Err(Trouble::Log(error)) => return Err(error.at_path(&self.path)),

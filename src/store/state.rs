@@ -67,6 +67,11 @@ impl State {
         })
     }
 
+    /// An answer was given, so that the next one may be of the same run.
+    pub(super) fn was_asked(&self) {
+        self.looks.used(now_nanos());
+    }
+
     /// The state of a log that is read whole and gets no sidecar.
     pub(super) fn built(log: LogFile, options: &OpenOptions, reason: &str) -> Result<Self> {
         let built = build(&log, how(options, None))?;

@@ -302,6 +302,7 @@ impl Inner {
             }
         }
         writer.written.store(pen.log.len(), Ordering::Release);
+        pen.log.ended(now_nanos());
         let behind = pen.log.len().saturating_sub(pen.flushed);
         let is_time =
             pen.unflushed >= FOLLOW_SLOTS.max(pen.head.seq / 32) || behind >= FOLLOW_BYTES;
