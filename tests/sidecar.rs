@@ -300,6 +300,34 @@ fn a_change_in_place_right_after_indexing_is_noticed_though_the_time_stays() {
     }
 }
 
+/// The sidecar has vouched for the time by then; that anything about the file changed later gives it away.
+#[cfg(unix)]
+#[test]
+fn a_change_in_place_of_a_small_log_is_noticed_though_its_time_is_set_back() {
+    let mut log = chain(200);
+    let disk = Disk::new(&log);
+    let file = File::options().write(true).open(disk.path());
+    let file = file.expect("the log");
+    let time = std::time::SystemTime::now() - std::time::Duration::from_secs(3600);
+    file.set_modified(time).expect("a time");
+    drop(disk.open());
+    assert_eq!(disk.open().index_status().state, IndexState::Fresh);
+    // Past the step in which the file system counts.
+    std::thread::sleep(std::time::Duration::from_millis(30));
+    part_in_the_middle(&mut log);
+    disk.rewrite(&log);
+    file.set_modified(time).expect("a time");
+    let session = disk.open();
+    assert_eq!(session.index_status().state, IndexState::Rebuilt);
+    assert_right(&session, &log);
+    drop(session);
+    // Rights alone cost a look and change nothing.
+    let mut rights = file.metadata().expect("rights").permissions();
+    std::os::unix::fs::PermissionsExt::set_mode(&mut rights, 0o600);
+    file.set_permissions(rights).expect("set");
+    assert_eq!(disk.open().index_status().state, IndexState::Fresh);
+}
+
 #[test]
 fn a_change_in_place_before_an_unfinished_last_line_is_noticed() {
     let mut log = chain(200);

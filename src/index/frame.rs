@@ -143,6 +143,7 @@ impl FrameHeader {
             device: self.device,
             inode: self.inode,
             modified: self.modified,
+            changed: 0,
         }
     }
 

@@ -1,7 +1,7 @@
 //! The sidecar as a file: where it is, whether it is fresh, and how it is written. Loading never
 //! trusts it; writing never touches what another process may have mapped.
 
-use std::fs::File;
+use std::fs::{File, Metadata};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -297,7 +297,7 @@ fn load(path: &Path, log: &LogFile, reading: Reading) -> Result<std::result::Res
         log_end: header.log_end,
     };
     let index = Index::new(format, segments, summary);
-    let suspicious = is_suspicious(log, &header);
+    let suspicious = is_suspicious(log, &header) || was_touched(log, &metadata);
     if suspicious {
         match same_bytes(&index, log)? {
             Ok(true) => {}
@@ -326,6 +326,12 @@ pub(crate) fn is_suspicious(log: &LogFile, header: &FrameHeader) -> bool {
     let written = now.modified != then.modified;
     let grew = log.len() > header.log_len;
     !same_file || (written && (!grew || then.modified == 0 || log.len() <= SMALL))
+}
+
+/// Whether a small log changed after its sidecar was written, though its time of change may have been set
+/// back. Links, names and rights that change look the same and cost one look at its bytes.
+fn was_touched(log: &LogFile, sidecar: &Metadata) -> bool {
+    log.len() <= SMALL && log.identity().changed > Identity::of(sidecar).modified
 }
 
 fn unusable(reason: &str) -> Why {

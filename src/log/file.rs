@@ -30,6 +30,8 @@ pub(crate) struct Identity {
     pub(crate) inode: u64,
     /// Nanoseconds since 1970; 0 where unknown.
     pub(crate) modified: u64,
+    /// When anything about it changed last, which no program can set; the same way.
+    pub(crate) changed: u64,
 }
 
 impl Identity {
@@ -50,12 +52,24 @@ impl Identity {
             use std::os::unix::fs::MetadataExt;
             (metadata.dev(), metadata.ino())
         };
+        #[cfg(unix)]
+        let changed = {
+            use std::os::unix::fs::MetadataExt;
+            let (seconds, nanos) = (metadata.ctime(), metadata.ctime_nsec());
+            let nanos = seconds
+                .checked_mul(1_000_000_000)
+                .and_then(|all| all.checked_add(nanos));
+            nanos
+                .and_then(|nanos| u64::try_from(nanos).ok())
+                .unwrap_or(0)
+        };
         #[cfg(not(unix))]
-        let (device, inode) = (0, 0);
+        let (device, inode, changed) = (0, 0, 0);
         Self {
             device,
             inode,
             modified,
+            changed,
         }
     }
 }

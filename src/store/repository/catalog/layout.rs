@@ -15,6 +15,8 @@ use crate::index::{LAYOUT, settings};
 const MAGIC: [u8; 8] = *b"leaflogC";
 /// The version of all that stands here, and of how it is derived from logs.
 const VERSION: u32 = 1;
+/// Bytes that are the same in all catalogs for the same options.
+pub(super) const BEGINNING: usize = 24;
 /// Bytes before the archive.
 pub(super) const HEADER: usize = 64;
 /// Bytes of the checksum behind it.
@@ -104,10 +106,7 @@ impl Draft {
         let table = &self.table;
         let room = HEADER + table.text.len() + table.rows.len() * size_of::<ArchivedRow>() + 4096;
         let mut bytes = AlignedVec::with_capacity(room);
-        bytes.extend_from_slice(&MAGIC);
-        for word in [VERSION, settings(), LAYOUT, options] {
-            bytes.extend_from_slice(&word.to_le_bytes());
-        }
+        bytes.extend_from_slice(&beginning(options));
         bytes.extend_from_slice(&taken.nanos.to_le_bytes());
         bytes.extend_from_slice(&taken.device.to_le_bytes());
         bytes.resize(HEADER, 0);
@@ -116,6 +115,17 @@ impl Draft {
         bytes.extend_from_slice(&hash);
         Some(bytes)
     }
+}
+
+/// How every catalog for some options begins.
+pub(super) fn beginning(options: u32) -> [u8; BEGINNING] {
+    let mut bytes = [0; BEGINNING];
+    let words = [VERSION, settings(), LAYOUT, options].map(u32::to_le_bytes);
+    let all = MAGIC.iter().chain(words.as_flattened());
+    for (to, from) in bytes.iter_mut().zip(all) {
+        *to = *from;
+    }
+    bytes
 }
 
 /// The checksum of all that stands before it.
@@ -177,21 +187,11 @@ impl<'b> Decoded<'b> {
     pub(super) fn of(bytes: &'b [u8], options: u32) -> Option<Self> {
         let (content, sum) = bytes.split_at_checked(bytes.len().checked_sub(HASH)?)?;
         let archive = content.get(HEADER..)?;
-        let word32 = |at: usize| {
-            let bytes = content.get(at..at + 4)?.try_into().ok()?;
-            Some(u32::from_le_bytes(bytes))
-        };
         let word64 = |at: usize| {
             let bytes = content.get(at..at + 8)?.try_into().ok()?;
             Some(u64::from_le_bytes(bytes))
         };
-        if content.get(..8)? != MAGIC
-            || word32(8)? != VERSION
-            || word32(12)? != settings()
-            || word32(16)? != LAYOUT
-            || word32(20)? != options
-            || sum != hash(content)
-        {
+        if !content.starts_with(&beginning(options)) || sum != hash(content) {
             return None;
         }
         let taken = Moment {

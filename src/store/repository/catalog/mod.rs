@@ -14,7 +14,7 @@ use super::listing::Answer;
 use super::scan::{Log, Scan};
 use crate::disk::DiskRef;
 use crate::index::{Backing, Replacement, hashed_name, read_backing};
-use crate::log::{Reading, open_regular};
+use crate::log::{Reading, open_regular, read_exact_at};
 use crate::store::state::{SMALL_LOG, WORTH_WRITING};
 use crate::store::{IndexMode, OpenOptions};
 
@@ -72,7 +72,7 @@ impl Catalog {
             None => folder.join(format!("{NAME}{kind}")),
         };
         Some(Self {
-            found: read(&place),
+            found: read(&place, bits),
             place,
             options: bits,
             is_asked_for: options.index == IndexMode::Always,
@@ -166,14 +166,20 @@ impl Catalog {
     }
 }
 
-/// The bytes of a file that may be a catalog.
-fn read(place: &Path) -> Option<Backing> {
+/// The bytes of a file that begins as a catalog for some options does.
+fn read(place: &Path, options: u32) -> Option<Backing> {
     // A link could lead to a file that is somebody else's.
     if !place.symlink_metadata().ok()?.is_file() {
         return None;
     }
     let (file, metadata) = open_regular(place).ok()?;
     if metadata.len() > MOST_BYTES {
+        return None;
+    }
+    // Whatever else stands there is not worth the memory.
+    let mut beginning = [0; layout::BEGINNING];
+    read_exact_at(&file, &mut beginning, 0).ok()?;
+    if beginning != layout::beginning(options) {
         return None;
     }
     read_backing(file, usize::try_from(metadata.len()).ok()?, Reading::Read)
