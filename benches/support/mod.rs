@@ -28,11 +28,21 @@ pub fn entries() -> u64 {
     entries
 }
 
-/// A number in the environment.
+/// A number in the environment, at least as large as the sessions that are measured are long.
 pub fn number_in(variable: &str) -> Option<u64> {
     let text = std::env::var(variable).ok()?;
-    let number = text.parse().ok();
-    Some(number.unwrap_or_else(|| panic!("{variable}: expected a number, found {text:?}")))
+    let number = text.parse().ok().filter(|number| *number >= 1_000);
+    Some(number.unwrap_or_else(|| {
+        wrong(&format!(
+            "{variable}: expected a number from 1000 on, found {text:?}"
+        ))
+    }))
+}
+
+/// Ends the program because it was asked for what it cannot do.
+pub fn wrong(message: &str) -> ! {
+    eprintln!("{message}");
+    std::process::exit(2);
 }
 
 /// Whether `cargo bench` started this, and not `cargo test`, which runs benchmarks too, to see that

@@ -50,13 +50,21 @@ fn main() {
     }
     let asked: Vec<String> = std::env::args()
         .skip(1)
-        .filter(|argument| !argument.starts_with("--"))
+        .filter(|argument| argument != "--bench")
         .collect();
+    let numbers = RUNS.map(|(number, _)| number).join(", ");
+    if asked.iter().any(|name| name == "--help" || name == "-h") {
+        println!(
+            "cargo bench --bench targets [-- NUMBER…]\n\nNUMBER is one of {numbers}; without any, all are measured. LEAFLOG_BENCH_ENTRIES=N measures with \
+             N entries instead of 1,000,000, which take 6 GB in TMPDIR and 7 GB of memory."
+        );
+        return;
+    }
     let known = |name: &String| RUNS.iter().any(|(number, _)| number == name);
     if let Some(name) = asked.iter().find(|name| !known(name)) {
-        let numbers = RUNS.map(|(number, _)| number).join(", ");
-        eprintln!("expected numbers of targets, found {name:?}; there are {numbers}");
-        std::process::exit(2);
+        support::wrong(&format!(
+            "expected numbers of targets, found {name:?}; there are {numbers}"
+        ));
     }
     let mut scene = Scene::new(support::entries());
     let mut targets: Vec<Target> = RUNS

@@ -434,7 +434,11 @@ impl Linker<'_, '_> {
             (0, None)
         } else if let Some(parent) = self.number(parent) {
             (
-                self.links.depth.get(parent).copied().unwrap_or(0) + 1,
+                // A sidecar with right checksums may say anything of the entries before.
+                self.links
+                    .depth
+                    .get(parent)
+                    .map_or(1, |depth| depth.saturating_add(1)),
                 self.links.row.get(parent).copied(),
             )
         } else {

@@ -176,14 +176,21 @@ impl Index {
         Ok((kind, found.flags()))
     }
 
-    /// About how many bytes the message of an entry has; 0 if it is none.
+    /// About how many bytes an entry adds to a context: those of its message, or of the line that one is
+    /// made of; 0 if it adds none.
     pub(crate) fn message_len(&self, slot: Slot) -> std::result::Result<usize, Damaged> {
         let (_, found) = self.find(slot)?;
-        if found.u8(Column::Kind) != Kind::Message.number() {
+        let kind = found.u8(Column::Kind);
+        let around = if kind == Kind::Message.number() {
+            u32::from(found.u16(Column::PayloadAt)) + u32::from(found.u8(Column::PayloadTail))
+        } else if [Kind::Compaction, Kind::BranchSummary, Kind::CustomMessage]
+            .iter()
+            .any(|made| made.number() == kind)
+        {
+            0
+        } else {
             return Ok(0);
-        }
-        let around =
-            u32::from(found.u16(Column::PayloadAt)) + u32::from(found.u8(Column::PayloadTail));
+        };
         let len = found.u32(Column::Len).saturating_sub(around);
         usize::try_from(len).map_err(|_| Damaged)
     }
@@ -311,7 +318,10 @@ impl Index {
         }
         let (start, _) = place_of(segment, found, slot)?;
         let len = usize::from(found.u8(Column::IdLen));
-        let text = log.read(start + u64::from(found.u16(Column::IdAt)), len)?;
+        let text = log.read(
+            start.saturating_add(u64::from(found.u16(Column::IdAt))),
+            len,
+        )?;
         let text = text.ok_or(Damaged)?;
         if ids::tag(ids::hash(&text, self.seed())) != found.u32(Column::Tag) {
             return Err(Trouble::Index);
@@ -484,7 +494,7 @@ fn place_of(
     found: InPage<'_>,
     slot: Slot,
 ) -> std::result::Result<(u64, u64), Damaged> {
-    let start = segment.header.log_start + u64::from(found.u32(Column::Start));
+    let start = (segment.header.log_start).saturating_add(u64::from(found.u32(Column::Start)));
     let len = match found.u32(Column::Len) {
         u32::MAX => {
             let number = segment

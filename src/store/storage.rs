@@ -202,7 +202,10 @@ impl Session {
                 return Ok(None);
             }
             let (start, len) = source.index.place(last)?;
-            Ok(Some((start + len, entry::number(source.index, last)?)))
+            Ok(Some((
+                start.saturating_add(len),
+                entry::number(source.index, last)?,
+            )))
         })?;
         let Some((behind, count)) = start else {
             return Ok(all);
