@@ -48,5 +48,6 @@ impl Header {
 pub(crate) fn modified(path: &Path) -> Option<f64> {
     let time = std::fs::metadata(path).and_then(|found| found.modified());
     let since = time.ok()?.duration_since(UNIX_EPOCH).ok()?;
-    Some(since.as_secs_f64() * 1000.0)
+    // As Node reckons it, to the last bit.
+    Some(since.as_secs() as f64 * 1000.0 + f64::from(since.subsec_nanos()) / 1e6)
 }
