@@ -39,3 +39,11 @@ export function dice(seed) {
 		chance: (percent) => next() % 100 < percent,
 	};
 }
+
+/**
+ * pi's sessions of version 3. The module is taken by its file: the package's own door loads all of pi, which
+ * Node 20 lacks a function for.
+ */
+export const piV3 = await import(
+	new URL("core/session-manager.js", import.meta.resolve("@earendil-works/pi-coding-agent"))
+);
