@@ -7,7 +7,7 @@ import type { ForkOptions, SessionCreateOptions } from "@earendil-works/pi-agent
 import type { LeaflogMetadata } from "./metadata.ts";
 import { LeaflogSession, type SessionClass, type SessionExtras, type Shared, withExtras } from "./session.ts";
 import type { LeaflogStorage } from "./storage.ts";
-import { type CreateOptions, type LeaflogListing, LeaflogStore, type LeaflogStoreOptions } from "./store.ts";
+import { type CreateOptions, checkId, type LeaflogListing, LeaflogStore, type LeaflogStoreOptions } from "./store.ts";
 
 export type LeaflogCreateOptions = SessionCreateOptions & Omit<CreateOptions, "format">;
 
@@ -43,6 +43,7 @@ export class LeaflogSessionRepo<TSession = LeaflogSession> implements AsyncDispo
 		for (;;) {
 			const shared = this.#open.get(key) ?? this.#opening(key, metadata);
 			const found = await shared;
+			await checkId(found.storage, metadata.id);
 			// Whoever had it open may have closed it meanwhile.
 			if (this.#open.get(key) === shared) return new this.#Session(found);
 		}

@@ -85,8 +85,15 @@ function checkAfter(seq: number | undefined): void {
 	}
 }
 
+function checkOrder(order: string | undefined): void {
+	if (order !== undefined && order !== "newestFirst" && order !== "oldestFirst") {
+		refuse(`expected the order newestFirst or oldestFirst, found ${order}`);
+	}
+}
+
 function entryQuery(query: EntryQuery) {
 	checkLimit(query.limit);
+	checkOrder(query.order);
 	checkAfter(query.cursor?.afterSeq);
 	const { type, customType, order, limit, cursor } = query;
 	return { type, customType, order, limit, afterSeq: cursor?.afterSeq };
@@ -140,14 +147,15 @@ export class LeaflogStorage implements SessionStorage<LeaflogMetadata>, AsyncDis
 
 	async appendEntry<TEntry extends Entry>(entry: NewEntry<TEntry>, lane: string): Promise<TEntry> {
 		assertJson(entry);
-		const { type: kind, id, ...fields } = entry as Stored;
+		// What the store gives is given by the store, as with pi.
+		const { type: kind, id, parentId: _parent, seq: _seq, timestamp: _time, ...fields } = entry as Stored;
 		const stored = await this.#write({ appendEntry: { id, kind, lane, fields } });
 		return this.#entry(stored) as unknown as TEntry;
 	}
 
 	async appendRecord<TRecord extends LaneRecord>(record: NewRecord<TRecord>): Promise<TRecord> {
 		assertJson(record);
-		const { type: kind, id, lane, ...fields } = record as Stored;
+		const { type: kind, id, lane, seq: _seq, timestamp: _time, ...fields } = record as Stored;
 		return bareRecord(await this.#write({ appendRecord: { id, kind, lane, fields } })) as unknown as TRecord;
 	}
 
@@ -177,6 +185,7 @@ export class LeaflogStorage implements SessionStorage<LeaflogMetadata>, AsyncDis
 	async findRecords(query: RecordQuery = {}): Promise<LaneRecord[]> {
 		checkLimit(query.limit);
 		checkAfter(query.afterSeq);
+		checkOrder(query.order);
 		const { lane, type, runId, operationKind, afterSeq, order, limit } = query;
 		const found: Stored[] = await this.#read({
 			findRecords: { lane, type, runId, operationKind, afterSeq, order, limit },

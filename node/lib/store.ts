@@ -98,12 +98,11 @@ export class LeaflogStore {
 	/** Opens a session for writing, or beside its writer for reading. */
 	async open(named: Named, { readOnly = false }: { readOnly?: boolean } = {}): Promise<LeaflogStorage> {
 		const storage = await this.#session({ open: { named: this.#named(named), readOnly } });
-		if (named.id === undefined) return storage;
-		const { id, path } = await storage.getMetadata();
-		if (id !== named.id) {
+		try {
+			await checkId(storage, named.id);
+		} catch (error) {
 			await storage.close();
-			const message = `expected the session \`${named.id}\`, found \`${id}\`; list the sessions again`;
-			throw new LeaflogError({ code: "invalid_entry", message, path });
+			throw error;
 		}
 		return storage;
 	}
@@ -152,6 +151,14 @@ export class LeaflogStore {
 	#named({ id, path }: Named): Named {
 		return this.inFiles && path !== undefined ? { path: resolve(path) } : id === undefined ? {} : { id };
 	}
+}
+
+/** Refuses another session than the one that was meant. */
+export async function checkId(storage: LeaflogStorage, wanted: string | undefined): Promise<void> {
+	const { id, path } = await storage.getMetadata();
+	if (wanted === undefined || wanted === id) return;
+	const message = `expected the session \`${wanted}\`, found \`${id}\`; list the sessions again`;
+	throw new LeaflogError({ code: "invalid_entry", message, path });
 }
 
 function made({ id, cwd, parentSessionId: parent, metadata, format }: CreateOptions) {
