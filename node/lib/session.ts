@@ -23,7 +23,7 @@ import type {
 
 import { LeaflogError } from "./error.ts";
 import type { LeaflogMetadata } from "./metadata.ts";
-import type { LeaflogSnapshot, LeaflogStorage, NewEntry, Verification } from "./storage.ts";
+import { entryQuery, type LeaflogSnapshot, type LeaflogStorage, type NewEntry, type Verification } from "./storage.ts";
 
 /** What a session can do beyond pi's interface. */
 export interface SessionExtras extends AsyncDisposable {
@@ -95,7 +95,7 @@ class Lane implements SessionTree {
 
 	async findEntriesOnBranch(query: EntryQuery & BranchBounds = {}): Promise<Entry[]> {
 		// A question that no session can answer is refused on an empty lane too.
-		if (query.start === undefined) await this.storage.findEntries({ ...query, limit: query.limit ?? 1 });
+		entryQuery(query);
 		const start = query.start ?? (await this.getLeafId());
 		return start === null ? [] : this.storage.findEntriesOnBranch({ ...query, start });
 	}

@@ -41,7 +41,7 @@ export interface LeaflogSnapshot extends SessionContext {
 	/** Entries from the root to the leaf. */
 	pathEntries: number;
 	/** codebot's plan and goal. */
-	plan: { phase: string | null; slug: string | null; pre_mode: string | null } | null;
+	plan: { phase: string | null; slug: string | null; preMode: string | null } | null;
 	goal: JsonValue;
 }
 
@@ -91,7 +91,8 @@ function checkOrder(order: string | undefined): void {
 	}
 }
 
-function entryQuery(query: EntryQuery) {
+/** A question about entries as the native half takes it; refuses what no session can answer. */
+export function entryQuery(query: EntryQuery) {
 	checkLimit(query.limit);
 	checkOrder(query.order);
 	checkAfter(query.cursor?.afterSeq);
@@ -102,6 +103,11 @@ function entryQuery(query: EntryQuery) {
 /** An entry of pi v4 without what only its line has. */
 function bareEntry({ kind: _kind, lane: _lane, ...entry }: Stored): Stored {
 	return entry;
+}
+
+/** What the store gives is given by the store, as with pi. codebot has fields of these names of its own. */
+function withoutPlace({ parentId: _parent, seq: _seq, timestamp: _time, ...fields }: Stored): Stored {
+	return fields;
 }
 
 function bareRecord({ kind: _kind, ...record }: Stored): Stored {
@@ -147,15 +153,16 @@ export class LeaflogStorage implements SessionStorage<LeaflogMetadata>, AsyncDis
 
 	async appendEntry<TEntry extends Entry>(entry: NewEntry<TEntry>, lane: string): Promise<TEntry> {
 		assertJson(entry);
-		// What the store gives is given by the store, as with pi.
-		const { type: kind, id, parentId: _parent, seq: _seq, timestamp: _time, ...fields } = entry as Stored;
+		const { type: kind, id, ...given } = entry as Stored;
+		const fields = this.format === "codebot-v3" ? given : withoutPlace(given);
 		const stored = await this.#write({ appendEntry: { id, kind, lane, fields } });
 		return this.#entry(stored) as unknown as TEntry;
 	}
 
 	async appendRecord<TRecord extends LaneRecord>(record: NewRecord<TRecord>): Promise<TRecord> {
 		assertJson(record);
-		const { type: kind, id, lane, seq: _seq, timestamp: _time, ...fields } = record as Stored;
+		const { type: kind, id, lane, ...given } = record as Stored;
+		const fields = withoutPlace(given);
 		return bareRecord(await this.#write({ appendRecord: { id, kind, lane, fields } })) as unknown as TRecord;
 	}
 

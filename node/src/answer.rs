@@ -193,7 +193,15 @@ struct Context<'s> {
     model: Option<&'s leaflog::Model>,
     active_tool_names: Option<&'s [String]>,
     path_entries: u64,
-    plan: Option<&'s leaflog::Plan>,
+    plan: Option<Plan<'s>>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Plan<'p> {
+    phase: Option<&'p str>,
+    slug: Option<&'p str>,
+    pre_mode: Option<&'p str>,
 }
 
 pub(crate) fn snapshot(taken: &Snapshot) -> Result<String> {
@@ -207,7 +215,11 @@ pub(crate) fn snapshot(taken: &Snapshot) -> Result<String> {
         model: taken.model.as_ref(),
         active_tool_names: taken.active_tools.as_deref(),
         path_entries: taken.path_entries,
-        plan: taken.plan.as_ref(),
+        plan: taken.plan.as_ref().map(|plan| Plan {
+            phase: plan.phase.as_deref(),
+            slug: plan.slug.as_deref(),
+            pre_mode: plan.pre_mode.as_deref(),
+        }),
     })?;
     text.reserve(taken.messages.bytes() + taken.messages.len() + 64);
     // The brace that ends the object comes last.

@@ -1,9 +1,12 @@
 // What the package does beyond pi's interface, and what it does where pi's suite does not look.
 
 import { deepStrictEqual, ok, rejects, strictEqual } from "node:assert/strict";
-import { appendFile, readFile, readdir, stat, writeFile } from "node:fs/promises";
+import { execFile } from "node:child_process";
+import { appendFile, cp, mkdir, readFile, readdir, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
 
 import { LeaflogError, LeaflogSession, LeaflogSessionRepo, LeaflogStore } from "leaflog";
 
@@ -155,6 +158,26 @@ test("a listing shows titles, and sessions of other formats", async (t) => {
 	]);
 	strictEqual((await repository.list()).length, 1);
 	await repository.close();
+});
+
+test("sessions of codebot are written and read, with their plan and goal", async (t) => {
+	const root = await folder(t);
+	const store = new LeaflogStore({ sessionsRoot: root });
+	const session = await store.create({ format: "codebot-v3", cwd: "/work" });
+	const said = { role: "user", content: [{ type: "text", text: "hi" }], timestamp: "2026-01-01T00:00:00Z" };
+	const entry = await session.appendEntry({ type: "message", ...said }, "main");
+	deepStrictEqual([entry.kind, entry.parent_id, entry.data], ["message", "h0", said]);
+	await session.appendEntry({ type: "plan_state", phase: "draft", pre_mode: "auto" }, "main");
+	await session.appendEntry({ type: "goal_state", goal: { text: "done" } }, "main");
+	const { messages, plan, goal, format } = await session.snapshot();
+	deepStrictEqual(messages, [said]);
+	deepStrictEqual([plan, goal, format], [
+		{ phase: "draft", slug: null, preMode: "auto" },
+		{ goal: { text: "done" } },
+		"codebot-v3",
+	]);
+	await rejects(session.createLane("aside", null), { code: "storage", reason: "unsupported" });
+	await session.close();
 });
 
 test("what is changed after a call changes nothing that was stored", async (t) => {
@@ -321,4 +344,24 @@ test("long work leaves the event loop free", async (t) => {
 	ok(found.clean);
 	strictEqual(found.entries, 60_000);
 	await opened.close();
+});
+
+test("what is published needs nothing beside it", async (t) => {
+	const root = await folder(t);
+	const home = join(root, "node_modules", "leaflog");
+	const own = fileURLToPath(new URL("..", import.meta.url));
+	await mkdir(home, { recursive: true });
+	const { files: published } = JSON.parse(await readFile(join(own, "package.json"), "utf8"));
+	for (const name of ["package.json", ...published]) await cp(join(own, name), join(home, name), { recursive: true });
+	const script = `
+		import { LeaflogSessionRepo } from "leaflog";
+		const repository = new LeaflogSessionRepo({ sessionsRoot: "sessions" });
+		const session = await repository.create();
+		await session.appendMessage({ role: "user", content: "hi", timestamp: 1 });
+		console.log((await session.snapshot()).messages.length);
+		await repository.close();
+	`;
+	await writeFile(join(root, "script.mjs"), script);
+	const { stdout } = await promisify(execFile)(process.execPath, ["script.mjs"], { cwd: root });
+	strictEqual(stdout, "1\n");
 });
