@@ -5,7 +5,10 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, UNIX_EPOCH};
 
-use leaflog::{At, Code, Format, IndexMode, IndexState, Listing, OpenOptions, Repository};
+use leaflog::{
+    At, Code, CreateOptions, ForkScope, Format, IndexMode, IndexState, Listing, OpenOptions,
+    Repository,
+};
 use tempfile::TempDir;
 
 /// A folder that remembers what was written into it.
@@ -473,4 +476,52 @@ fn a_listing_goes_on_when_a_session_grows_or_goes_meanwhile() {
             assert!(left.count() >= 20, "{listing:?}");
         }
     });
+}
+
+#[test]
+fn of_two_sessions_with_one_id_each_is_forked_and_removed_by_its_file() {
+    let mut folder = Folder::new();
+    let one = folder.add("--a--/1_same.jsonl", pi("same", "/a", 1, "one"));
+    let other = folder.add("--b--/2_same.jsonl", pi("same", "/b", 2, "other"));
+    let repository = folder.repository();
+    for (path, text) in [(&one, "one"), (&other, "other")] {
+        let options = CreateOptions::default();
+        let fork = repository.fork_path(path, &ForkScope::Tree, &options);
+        let fork = fork.expect("a fork");
+        let messages = fork.snapshot(At::Current).expect("a snapshot").messages;
+        assert!(messages.get(0).is_some_and(|said| said.contains(text)));
+        let own = fork.log_path().to_owned();
+        drop(fork);
+        repository.delete_path(&own).expect("gone");
+        assert!(!own.exists());
+    }
+    repository.delete_path(&one).expect("gone");
+    repository.delete_path(&one).expect("gone already");
+    assert!(!one.exists() && other.exists());
+    assert_eq!(ids(&repository.list().expect("a listing")), ["same"]);
+}
+
+#[test]
+fn a_file_that_is_no_session_is_not_removed() {
+    let mut folder = Folder::new();
+    let notes = folder.add("notes.jsonl", "mine\n");
+    let inner = folder.path("inner");
+    fs::create_dir(&inner).expect("a folder");
+    for path in [&notes, &inner] {
+        let error = folder.repository().delete_path(path).unwrap_err();
+        assert_eq!(error.code(), Code::InvalidEntry);
+        assert!(path.exists());
+    }
+}
+
+#[test]
+fn a_session_that_is_open_for_writing_is_not_removed_by_its_file() {
+    let mut folder = Folder::new();
+    let path = folder.add("1_held.jsonl", pi("held", "/a", 1, "one"));
+    let repository = folder.repository();
+    let writer = repository.open_path(&path).expect("a writer");
+    let error = repository.delete_path(&path).unwrap_err();
+    assert_eq!(error.code(), Code::Locked);
+    drop(writer);
+    repository.delete_path(&path).expect("gone");
 }

@@ -705,3 +705,19 @@ fn an_index_that_is_made_anew_moves_no_session_back() {
         agrees_with_the_replay(&session, &path);
     }
 }
+
+#[test]
+fn an_empty_id_is_refused_for_what_it_is() {
+    let folder = Folder::new();
+    let session = writer(&folder.log(V4));
+    let note = NewEntry::new("custom", r#"{"customType":"note"}"#).with_id("");
+    let record = NewRecord::new("abort_requested", "main", r#"{"runId":"r"}"#).with_id("");
+    for error in [
+        session.append_entry(note, "main").unwrap_err(),
+        session.append_record(record).unwrap_err(),
+    ] {
+        assert_eq!(error.code(), Code::InvalidPayload);
+        assert!(error.message().contains("id that is not empty"), "{error}");
+    }
+    assert!(session.log(None, None).expect("a log").is_empty());
+}

@@ -104,7 +104,14 @@ impl Expected<'_> {
     }
 }
 
+fn no_id() -> Error {
+    bad("expected an id that is not empty; leave it out to have one made")
+}
+
 fn entry_says<'a, V: Json<'a>>(format: Format, new: &NewEntry, id: &str, object: V) -> Result<()> {
+    if id.is_empty() {
+        return Err(no_id());
+    }
     let meaning = interpret(format, object, false);
     let Some(Mutation::Entry(entry)) = &meaning.mutation else {
         return Err(not_of(format, &new.kind));
@@ -148,6 +155,9 @@ fn has_all<'a, V: Json<'a>>(format: Format, kind: Kind, object: V) -> bool {
 }
 
 fn record_says<'a, V: Json<'a>>(new: &NewRecord, id: &str, object: V) -> Result<Said> {
+    if id.is_empty() {
+        return Err(no_id());
+    }
     let meaning = interpret(Format::PiV4, object, false);
     let record = match &meaning.mutation {
         Some(Mutation::Record(record)) if meaning.findings.is_empty() && record.id == id => record,

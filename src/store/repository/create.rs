@@ -71,7 +71,31 @@ impl Repository {
         scope: &ForkScope,
         options: &CreateOptions,
     ) -> Result<Session> {
-        let source = self.open_read_only(source)?;
+        self.fork_of(&self.open_read_only(source)?, scope, options)
+    }
+
+    /// As [`fork`](Self::fork), out of the session in a file; it need not stand in the folder. Where two
+    /// sessions have one id, the file says which is meant.
+    ///
+    /// # Errors
+    ///
+    /// As [`fork`](Self::fork).
+    pub fn fork_path(
+        &self,
+        source: impl AsRef<Path>,
+        scope: &ForkScope,
+        options: &CreateOptions,
+    ) -> Result<Session> {
+        let reading = self.options.clone().write(false);
+        self.fork_of(&reading.open(source)?, scope, options)
+    }
+
+    fn fork_of(
+        &self,
+        source: &Session,
+        scope: &ForkScope,
+        options: &CreateOptions,
+    ) -> Result<Session> {
         let nanos = now_nanos();
         let id = fork::new_id(source.format(), options)?;
         let mut options = options.clone();
@@ -89,7 +113,7 @@ impl Repository {
             nanos,
             salvage: self.options.salvage,
         };
-        let (_, file) = fork::fork(&source, &target, wanted, || self.claim(&id))?;
+        let (_, file) = fork::fork(source, &target, wanted, || self.claim(&id))?;
         Session::open_held(&target, self.options.clone(), file)
     }
 
@@ -116,6 +140,37 @@ impl Repository {
             }
         }
         Ok(())
+    }
+
+    /// Removes the session in a file, as [`delete`](Self::delete) does, and no other that has its id. A
+    /// file that is not there is no error; one that is no session is left alone.
+    ///
+    /// ```
+    /// # let folder = tempfile::tempdir().unwrap();
+    /// use leaflog::{CreateOptions, ForkScope, Repository, SessionStorage};
+    ///
+    /// let repository = Repository::new(folder.path());
+    /// let session = repository.create(&CreateOptions::in_folder("/work"))?;
+    /// let path = session.log_path().to_owned();
+    /// session.close()?;
+    /// repository.fork_path(&path, &ForkScope::Tree, &CreateOptions::default())?;
+    /// repository.delete_path(&path)?;
+    /// repository.delete_path(&path)?;
+    /// assert_eq!(repository.list()?.sessions.len(), 1);
+    /// # Ok::<(), leaflog::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// As [`delete`](Self::delete), and `invalid_entry` for a file that has no header of a session.
+    pub fn delete_path(&self, path: impl AsRef<Path>) -> Result<()> {
+        let path = path.as_ref();
+        if path.symlink_metadata().is_ok() && (!path.is_file() || header_id(path).is_none()) {
+            let message =
+                "expected a session to delete, found no header of one; remove the file by hand";
+            return Err(Error::new(Code::InvalidEntry, message).at_path(path));
+        }
+        delete(path, &self.options)
     }
 
     /// The file of a new session, in a folder that exists.
