@@ -782,6 +782,22 @@ fn ls_lists_a_session_once_however_often_it_is_named() {
 }
 
 #[test]
+fn log_warns_of_a_kind_that_no_line_has() {
+    let place = Place::new();
+    let file = place.case("facts-records-pi-v4");
+    let output = run(&["log", &file, "--kind", "compactoin", "--kind", "message"]);
+    assert_eq!(code(&output), 0);
+    let warnings = text(&output.stderr);
+    assert_eq!(warnings.lines().count(), 1, "{warnings}");
+    for part in ["`compactoin`", "message", "fact/name"] {
+        assert!(warnings.contains(part), "{part}: {warnings}");
+    }
+    assert!(text(&output.stdout).contains(" message "));
+    let output = run(&["log", &file, "--kind", "fact", "--after", "9999"]);
+    assert_eq!(text(&output.stderr), "");
+}
+
+#[test]
 fn gen_writes_the_same_bytes_each_time_and_over_no_file() {
     let place = Place::new();
     for format in ["codebot-v3", "pi-v1", "pi-v2", "pi-v3", "pi-v4"] {
