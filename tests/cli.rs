@@ -798,6 +798,17 @@ fn log_warns_of_a_kind_that_no_line_has() {
 }
 
 #[test]
+fn info_says_of_what_the_size_of_an_index_is() {
+    let place = Place::new();
+    let file = place.case("plain-codebot");
+    let small = good(&["info", &file]);
+    assert!(small.contains("KiB in memory)"), "{small}");
+    assert!(!small.contains("tokens"), "{small}");
+    good(&["index", &file]);
+    assert!(!good(&["info", &file]).contains("in memory"));
+}
+
+#[test]
 fn gen_writes_the_same_bytes_each_time_and_over_no_file() {
     let place = Place::new();
     for format in ["codebot-v3", "pi-v1", "pi-v2", "pi-v3", "pi-v4"] {
