@@ -841,3 +841,20 @@ fn where_no_file_may_grow_reading_answers_and_writing_fails_and_nothing_is_left_
         assert_eq!(left, 0, "{}", kept.display());
     }
 }
+
+#[test]
+fn what_is_no_entry_in_pi_v4_is_refused_with_what_writes_it() {
+    let place = Place::new();
+    let file = place.case("plain-pi-v4");
+    for (kind, function) in [
+        ("label", "set_label"),
+        ("name", "set_name"),
+        ("session_info", "set_name"),
+        ("lane", "leaflog branch"),
+    ] {
+        let told = error(&["append", &file, "--kind", kind, "--json"]);
+        assert_eq!(told["code"], "invalid_payload");
+        let message = told["message"].as_str().unwrap();
+        assert!(message.contains(function), "{kind}: {message}");
+    }
+}

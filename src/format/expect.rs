@@ -110,6 +110,15 @@ fn entry_says<'a, V: Json<'a>>(format: Format, new: &NewEntry, id: &str, object:
         return Err(not_of(format, &new.kind));
     };
     if matches!(entry.kind, None | Some(Kind::Header)) {
+        if format == Format::PiV4
+            && let Some(function) = function_for(&new.kind)
+        {
+            return Err(bad(&format!(
+                "expected a kind of entry that {format} has, found `{}`, which is none there: \
+                 `{function}` of the library writes it",
+                new.kind
+            )));
+        }
         return Err(bad(&format!(
             "expected a kind of entry that {format} has, found `{}`; it has {}",
             new.kind,
@@ -123,6 +132,17 @@ fn entry_says<'a, V: Json<'a>>(format: Format, new: &NewEntry, id: &str, object:
         return Err(not_of(format, &new.kind));
     }
     Ok(())
+}
+
+/// What writes that which is an entry in other formats, and a line of its own in pi v4.
+fn function_for(kind: &str) -> Option<&'static str> {
+    Some(match kind {
+        "label" => "set_label",
+        "name" | "session_info" => "set_name",
+        "fact" => "set_name` or `set_label",
+        "lane" => "create_lane` or `move_lane` (at the prompt `leaflog branch`)",
+        _ => return None,
+    })
 }
 
 /// Whether the fields of a kind are there that a reader could do without.
