@@ -94,7 +94,8 @@ pub use error::{Code, Error, Result};
 pub use format::format_time;
 pub use log::Reading;
 pub use model::{
-    At, Format, MAX_REPORTS, Messages, Model, Overview, Plan, Report, ReportCode, Snapshot, Stats,
+    At, Format, MAX_REPORTS, Messages, MessagesIter, Model, Overview, Plan, Report, ReportCode,
+    Snapshot, Stats,
 };
 #[cfg(feature = "sqlite")]
 pub use store::SqliteRepository;
