@@ -6,39 +6,54 @@
 //! append is one write of one line.
 //!
 //! ```
-//! # let place = tempfile::tempdir().unwrap();
-//! # let folder = place.path().join("sessions");
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! # fn place() -> std::path::PathBuf {
+//! #     std::env::temp_dir().join(format!("leaflog-example-{}", std::process::id()))
+//! # }
 //! use leaflog::{At, Code, CreateOptions, ForkScope, Repository, SessionStorage, pi};
 //!
-//! let sessions = Repository::new(&folder);
-//! let session = match sessions.open("talk") {
-//!     Err(error) if error.code() == Code::NotFound => sessions.create(&CreateOptions {
-//!         id: Some("talk".to_owned()),
-//!         ..CreateOptions::in_folder("/work")
-//!     }),
-//!     session => session,
-//! }?;
+//! fn main() -> Result<(), Box<dyn std::error::Error>> {
+//!     let folder = std::path::Path::new("sessions");
+//! #   let folder = &place().join(folder);
+//!     let sessions = Repository::new(folder);
+//!     let session = match sessions.open("talk") {
+//!         Err(error) if error.code() == Code::NotFound => sessions.create(&CreateOptions {
+//!             id: Some("talk".to_owned()),
+//!             ..CreateOptions::in_folder("/work")
+//!         }),
+//!         session => session,
+//!     }?;
 //!
-//! // A turn. Parent, sequence number and time are given by the store.
-//! let asked = session.append_entry(pi::message(r#"{"role":"user","content":"Is it done?"}"#), "main")?;
-//! let text = r#"{"role":"assistant","content":[{"type":"text","text":"Yes."}]}"#;
-//! session.append_entry(pi::message(text), "main")?;
+//!     // A turn. Parent, sequence number and time are given by the store.
+//!     let text = r#"{"role":"user","content":"Is it done?"}"#;
+//!     let asked = session.append_entry(pi::message(text), "main")?;
+//!     let text = r#"{"role":"assistant","content":[{"type":"text","text":"Yes."}]}"#;
+//!     session.append_entry(pi::message(text), "main")?;
 //!
-//! // What the next request to a model is made of.
-//! let context = session.snapshot(At::Current)?;
-//! assert_eq!(context.messages.len(), 2);
+//!     // What the next request to a model is made of: these two, behind those of earlier runs.
+//!     let context = session.snapshot(At::Current)?;
+//!     for message in &context.messages {
+//!         println!("{message}");
+//!     }
+//!     assert_eq!(context.messages.iter().last(), Some(text));
 //!
-//! // Back to the question, and on from there; the first answer stays in the tree.
-//! session.move_lane("main", Some(&asked.id))?;
-//! let text = r#"{"role":"assistant","content":[{"type":"text","text":"Not yet."}]}"#;
-//! let answered = session.append_entry(pi::message(text), "main")?;
-//! assert_eq!(answered.parent, Some(asked.id));
+//!     // Back to the question, and on from there; the first answer stays in the tree.
+//!     session.move_lane("main", Some(&asked.id))?;
+//!     let text = r#"{"role":"assistant","content":[{"type":"text","text":"Not yet."}]}"#;
+//!     let answered = session.append_entry(pi::message(text), "main")?;
+//!     assert_eq!(answered.parent, Some(asked.id));
 //!
-//! // The same path as a session of its own.
-//! let fork = sessions.fork("talk", &ForkScope::at(&answered.id), &CreateOptions::default())?;
-//! assert_eq!(fork.snapshot(At::Current)?.messages, session.snapshot(At::Current)?.messages);
-//! session.close()?;
-//! # Ok::<(), leaflog::Error>(())
+//!     // The same path as a session of its own.
+//!     let fork = sessions.fork("talk", &ForkScope::at(&answered.id), &CreateOptions::default())?;
+//!     assert_eq!(fork.snapshot(At::Current)?.messages, session.snapshot(At::Current)?.messages);
+//!     session.close()?;
+//!     Ok(())
+//! }
+//! # // It may be run again and again.
+//! # main()?;
+//! # main()?;
+//! # Ok(std::fs::remove_dir_all(place())?)
+//! # }
 //! ```
 //!
 //! Start with [`Session`] for one file and [`Repository`] for a folder of them. What a session can be
@@ -94,7 +109,8 @@ pub use error::{Code, Error, Result};
 pub use format::format_time;
 pub use log::Reading;
 pub use model::{
-    At, Format, MAX_REPORTS, Messages, Model, Overview, Plan, Report, ReportCode, Snapshot, Stats,
+    At, Format, MAX_REPORTS, Messages, MessagesIter, Model, Overview, Plan, Report, ReportCode,
+    Snapshot, Stats,
 };
 #[cfg(feature = "sqlite")]
 pub use store::SqliteRepository;

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::ops::Range;
 
 use serde::ser::SerializeSeq;
 use serde::{Deserialize, Serialize, Serializer};
@@ -327,6 +328,62 @@ impl Messages {
         self.text.len()
     }
 }
+
+/// The texts in order.
+///
+/// ```
+/// let mut messages = leaflog::Messages::default();
+/// messages.push("{}");
+/// for message in &messages {
+///     assert_eq!(message, "{}");
+/// }
+/// ```
+impl<'a> IntoIterator for &'a Messages {
+    type Item = &'a str;
+    type IntoIter = MessagesIter<'a>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        MessagesIter {
+            messages: self,
+            left: 0..self.len(),
+        }
+    }
+}
+
+/// The texts of [`Messages`], by reference.
+///
+/// ```
+/// let mut messages = leaflog::Messages::default();
+/// messages.push("1");
+/// messages.push("2");
+/// let texts: leaflog::MessagesIter<'_> = (&messages).into_iter();
+/// assert_eq!(texts.rev().collect::<Vec<_>>(), ["2", "1"]);
+/// ```
+#[derive(Clone, Debug)]
+pub struct MessagesIter<'a> {
+    messages: &'a Messages,
+    left: Range<usize>,
+}
+
+impl<'a> Iterator for MessagesIter<'a> {
+    type Item = &'a str;
+
+    fn next(&mut self) -> Option<&'a str> {
+        self.messages.get(self.left.next()?)
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        self.left.size_hint()
+    }
+}
+
+impl DoubleEndedIterator for MessagesIter<'_> {
+    fn next_back(&mut self) -> Option<Self::Item> {
+        self.messages.get(self.left.next_back()?)
+    }
+}
+
+impl ExactSizeIterator for MessagesIter<'_> {}
 
 impl Serialize for Messages {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {

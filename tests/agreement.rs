@@ -84,6 +84,26 @@ fn an_object_within_a_damaged_line_before_the_header_does_not_tell_the_format() 
     }
 }
 
+/// The position of a break is that of the entry at which the walk ends.
+#[test]
+fn a_cycle_is_found_at_the_entry_that_comes_a_second_time() {
+    let case = std::fs::read_to_string("tests/cases/plain-codebot.jsonl").expect("case");
+    let log: String = case.split_inclusive('\n').take(5).collect();
+    let log = log.replacen(r#""parent_id":"h0""#, r#""parent_id":"00000004""#, 1);
+    let last = log.trim_end().rfind('\n').map(|newline| newline + 1);
+    let replay = Replay::from_bytes(log.as_bytes(), ReadOptions::default()).expect("opens");
+    let error = replay
+        .path(leaflog::At::Leaf("00000004"))
+        .expect_err("a cycle");
+    let offset = last.and_then(|last| u64::try_from(last).ok());
+    assert_eq!((error.line(), error.offset()), (Some(5), offset));
+    let error = replay
+        .path(leaflog::At::Leaf("00000002"))
+        .expect_err("a cycle");
+    assert_eq!(error.line(), Some(3));
+    assert_eq!(check(log.as_bytes(), false), Ok(()));
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: ProptestConfig::default().cases.max(400), max_shrink_iters: 200, ..ProptestConfig::default() })]
 

@@ -730,6 +730,85 @@ fn ls_takes_single_logs_and_several_folders() {
 }
 
 #[test]
+fn ls_shows_the_file_that_other_commands_take() {
+    let place = Place::new();
+    fs::create_dir(place.path("--work--")).unwrap();
+    fs::rename(
+        place.case("facts-records-pi-v4"),
+        place.path("--work--/a b.jsonl"),
+    )
+    .unwrap();
+    place.case("plain-pi-v3");
+    let here = |args: &[&str], columns: &str| {
+        let mut program = program();
+        program.args(args).current_dir(place.path(""));
+        let output = program.env("COLUMNS", columns).output().unwrap();
+        assert_eq!(code(&output), 0, "{}", text(&output.stderr));
+        text(&output.stdout).to_owned()
+    };
+    let wide = here(&["ls"], "200");
+    assert!(wide.contains(" './--work--/a b.jsonl'  "), "{wide}");
+    assert!(wide.contains(" plain-pi-v3.jsonl  "), "{wide}");
+    here(&["path", "./--work--/a b.jsonl"], "200");
+    here(&["path", "plain-pi-v3.jsonl"], "200");
+    // The file stands whole, the title has what is left, the others give way.
+    let narrow = here(&["ls"], "60");
+    let head = narrow.lines().next().unwrap();
+    assert!(head.ends_with("title") && !head.contains("cwd"), "{narrow}");
+    let most = "2026-07-14 09:00:00        9       9 KiB  './--work--/a b.jsonl'  ".len() + 20;
+    assert!(
+        narrow.lines().all(|row| row.chars().count() <= most),
+        "{narrow}"
+    );
+    let folder = place.text("");
+    let elsewhere = good(&["ls", &folder]);
+    assert!(
+        elsewhere.contains(&place.text("plain-pi-v3.jsonl")),
+        "{elsewhere}"
+    );
+}
+
+#[test]
+fn ls_lists_a_session_once_however_often_it_is_named() {
+    let place = Place::new();
+    let file = place.case("plain-pi-v3");
+    place.file("binary.jsonl", [0u8, 255, 10, 13, 200]);
+    let folder = place.text("");
+    let again = place.text(".");
+    let output = run(&["ls", &folder, &folder, &again, &file, "--json"]);
+    assert_eq!(code(&output), 0);
+    assert_eq!(text(&output.stdout).lines().count(), 1);
+    assert_eq!(text(&output.stderr).lines().count(), 1);
+}
+
+#[test]
+fn log_warns_of_a_kind_that_no_line_has() {
+    let place = Place::new();
+    let file = place.case("facts-records-pi-v4");
+    let output = run(&["log", &file, "--kind", "compactoin", "--kind", "message"]);
+    assert_eq!(code(&output), 0);
+    let warnings = text(&output.stderr);
+    assert_eq!(warnings.lines().count(), 1, "{warnings}");
+    for part in ["`compactoin`", "message", "fact/name"] {
+        assert!(warnings.contains(part), "{part}: {warnings}");
+    }
+    assert!(text(&output.stdout).contains(" message "));
+    let output = run(&["log", &file, "--kind", "fact", "--after", "9999"]);
+    assert_eq!(text(&output.stderr), "");
+}
+
+#[test]
+fn info_says_of_what_the_size_of_an_index_is() {
+    let place = Place::new();
+    let file = place.case("plain-codebot");
+    let small = good(&["info", &file]);
+    assert!(small.contains("KiB in memory)"), "{small}");
+    assert!(!small.contains("tokens"), "{small}");
+    good(&["index", &file]);
+    assert!(!good(&["info", &file]).contains("in memory"));
+}
+
+#[test]
 fn gen_writes_the_same_bytes_each_time_and_over_no_file() {
     let place = Place::new();
     for format in ["codebot-v3", "pi-v1", "pi-v2", "pi-v3", "pi-v4"] {

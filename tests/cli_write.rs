@@ -792,3 +792,69 @@ fn the_readme_shows_what_writing_prints() {
     }
     assert!(commands > 5);
 }
+
+/// A limit on the size of files is a full disk, and no signal that ends the program.
+#[cfg(unix)]
+#[test]
+fn where_no_file_may_grow_reading_answers_and_writing_fails_and_nothing_is_left_over() {
+    let place = Place::new();
+    let file = place.generated("long.jsonl", "3000");
+    let log = fs::read(&file).unwrap();
+    assert!(log.len() > 1 << 20, "one that gets a sidecar");
+    let folder = place.text("");
+    let cache = Place::new();
+    let under_limit = |blocks: &str, args: &[&str]| {
+        let limited = format!("ulimit -f {blocks}; exec \"$@\"");
+        std::process::Command::new("bash")
+            .args(["-c", &limited, "bash", env!("CARGO_BIN_EXE_leaflog")])
+            .args(args)
+            .env("XDG_CACHE_HOME", cache.path(""))
+            .stdin(Stdio::null())
+            .output()
+            .unwrap()
+    };
+    for blocks in ["0", "4"] {
+        for args in [
+            &["path", &file][..],
+            &["info", &file],
+            &["snapshot", &file],
+            &["ls", &folder],
+        ] {
+            let output = under_limit(blocks, args);
+            let told = text(&output.stderr);
+            assert_eq!(output.status.code(), Some(0), "{args:?}: {told}");
+            assert!(!output.stdout.is_empty(), "{args:?}");
+        }
+        let args = ["append", &file, "--kind", "message", "--data", USER];
+        let output = under_limit(blocks, &args);
+        let told = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{told}");
+        assert!(told.contains("long.jsonl"), "{told}");
+        assert_eq!(fs::read(&file).unwrap(), log);
+        // A catalog of so few logs is small enough for the larger limit.
+        let mut made = place.names();
+        made.retain(|name| blocks == "0" || name != ".leaflog-catalog");
+        assert_eq!(made, ["long.jsonl"]);
+        // Where no sidecar can stand beside the log, the cache is tried.
+        let kept = cache.path("leaflog");
+        let left = fs::read_dir(&kept).map_or(0, Iterator::count);
+        assert_eq!(left, 0, "{}", kept.display());
+    }
+}
+
+#[test]
+fn what_is_no_entry_in_pi_v4_is_refused_with_what_writes_it() {
+    let place = Place::new();
+    let file = place.case("plain-pi-v4");
+    for (kind, function) in [
+        ("label", "set_label"),
+        ("name", "set_name"),
+        ("session_info", "set_name"),
+        ("lane", "leaflog branch"),
+    ] {
+        let told = error(&["append", &file, "--kind", kind, "--json"]);
+        assert_eq!(told["code"], "invalid_payload");
+        let message = told["message"].as_str().unwrap();
+        assert!(message.contains(function), "{kind}: {message}");
+    }
+}

@@ -4,7 +4,7 @@
 use std::io::{self, Write};
 use std::path::Path;
 
-use leaflog::{IndexStatus, Overview};
+use leaflog::{Format, IndexStatus, Overview};
 
 use super::failure::Failure;
 use super::out::{CYAN, DIM, Out, YELLOW};
@@ -38,7 +38,12 @@ pub(crate) fn print(
         text.push_str(&format!(": {reason}"));
     }
     if index.bytes > 0 {
-        text.push_str(&format!(" ({})", size(index.bytes)));
+        let place = if index.path.is_some() {
+            ""
+        } else {
+            " in memory"
+        };
+        text.push_str(&format!(" ({}{place})", size(index.bytes)));
     }
     line("index", &text, out)?;
     if let Some(path) = &index.path {
@@ -104,7 +109,8 @@ fn positions(overview: &Overview, out: &mut Out) -> io::Result<()> {
 fn totals(overview: &Overview, branches: Option<u64>, out: &mut Out) -> io::Result<()> {
     let stats = &overview.stats;
     line("messages", &count(stats.message_count), out)?;
-    if stats.total_tokens != 0 || stats.cost_total != 0.0 {
+    // Other formats have no records of usage to sum up.
+    if overview.format == Format::PiV4 && (stats.total_tokens != 0 || stats.cost_total != 0.0) {
         let tokens = format!(
             "{} ({} cached, {} not), cost {:.4}",
             signed(stats.total_tokens),

@@ -19,8 +19,9 @@ use super::out::Out;
 ///
 /// For people the place of the sidecar and the first 10 reports of damaged lines are shown, with
 /// --json the first 100 reports; all are counted. Times are UTC, in JSON as RFC 3339; sizes are
-/// bytes. With --json {format, session_id,
-/// cwd, created, parent, name, leaf, lanes, labels, open_operations, stats, entries, records, lines,
+/// bytes. Tokens and cost are the sums of the `usage` records of pi-v4; what the messages of the other
+/// formats say of their own usage is not summed up, and their sums are 0 in JSON and not shown to people.
+/// With --json {format, session_id, cwd, created, parent, name, leaf, lanes, labels, open_operations, stats, entries, records, lines,
 /// bytes, index: {state, reason, bytes}, reports: [{line, offset, code, skipped, detail}],
 /// report_count}.
 #[derive(Debug, Args)]

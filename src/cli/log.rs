@@ -1,6 +1,7 @@
 //! `leaflog log`: the kept lines of a session in order, streamed from the log itself, and with
 //! `--follow` those that other programs append meanwhile. Never shows a line that is not finished.
 
+use std::collections::BTreeSet;
 use std::io::Write;
 use std::path::PathBuf;
 use std::thread;
@@ -40,7 +41,7 @@ pub(crate) struct Log {
     #[arg(long, value_name = "SEQ")]
     after: Option<u64>,
     /// Only lines of this kind, as the second column spells it; `record` and `fact` stand for all
-    /// records and facts; may be given several times
+    /// records and facts; may be given several times. One that no line has is warned of
     #[arg(long = "kind", value_name = "KIND")]
     kinds: Vec<String>,
     /// Go on with the lines that are appended from now on, each once it is finished; with --strict
@@ -69,12 +70,15 @@ impl Log {
             return self.follow(out);
         }
         let session = self.opening.session(&self.file, self.salvage.salvage)?;
+        let mut seen = Seen::default();
         for mutation in session.mutations()? {
             let mutation = mutation?;
+            seen.add(&mutation.kind);
             if self.wants(&mutation) {
                 print(&mutation, out)?;
             }
         }
+        self.note_unseen(&seen, out)?;
         out.note_damage(&self.file, &session.overview()?)?;
         Ok(Exit::Done)
     }
@@ -89,9 +93,11 @@ impl Log {
         let mut lines = session.follow()?;
         let mut has_more = true;
         let mut is_first = true;
+        let mut seen = Seen::default();
         loop {
             if has_more {
                 while let Some(mutation) = lines.next().transpose()? {
+                    seen.add(&mutation.kind);
                     if self.wants(&mutation) {
                         print(&mutation, out)?;
                         out.flush()?;
@@ -103,6 +109,7 @@ impl Log {
                         self.refuse_damage(&overview)?;
                     }
                     if is_first {
+                        self.note_unseen(&seen, out)?;
                         out.note_damage(&self.file, &overview)?;
                     }
                     is_first = false;
@@ -132,12 +139,47 @@ impl Log {
     }
 
     fn wants(&self, mutation: &Mutation) -> bool {
-        let is_of = |kind: &String| {
-            let rest = mutation.kind.strip_prefix(kind.as_str());
-            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-        };
         self.after.is_none_or(|after| mutation.seq > after)
-            && (self.kinds.is_empty() || self.kinds.iter().any(is_of))
+            && (self.kinds.is_empty() || self.kinds.iter().any(|kind| is_of(&mutation.kind, kind)))
+    }
+
+    /// Warns of kinds that no line has: they may be misspelled.
+    fn note_unseen(&self, seen: &Seen, out: &mut Out) -> Result<(), Failure> {
+        for asked in &self.kinds {
+            if seen.kinds.iter().any(|kind| is_of(kind, asked)) {
+                continue;
+            }
+            let known: Vec<&str> = seen.kinds.iter().map(String::as_str).collect();
+            let known = match known.as_slice() {
+                [] => "no lines".to_owned(),
+                known => known.join(", "),
+            };
+            out.warn(&format!(
+                "{}: no line is of kind `{asked}`; this log has {known}",
+                self.file.display()
+            ))?;
+        }
+        Ok(())
+    }
+}
+
+/// Whether a kind is the one asked for, or one of those that it stands for.
+fn is_of(kind: &str, asked: &str) -> bool {
+    let rest = kind.strip_prefix(asked);
+    rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
+/// The kinds of the lines so far.
+#[derive(Default)]
+struct Seen {
+    kinds: BTreeSet<String>,
+}
+
+impl Seen {
+    fn add(&mut self, kind: &str) {
+        if !self.kinds.contains(kind) {
+            self.kinds.insert(kind.to_owned());
+        }
     }
 }
 

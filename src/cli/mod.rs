@@ -44,6 +44,7 @@ use text::clean_lines;
 
 /// Runs the command that the arguments name.
 pub(crate) fn run() -> Exit {
+    take_full_files_as_errors();
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) if wants_json(std::env::args_os()) => {
@@ -55,6 +56,19 @@ pub(crate) fn run() -> Exit {
     let result = dispatch(cli.command, &mut out);
     settle(result, &mut out)
 }
+
+/// A write past the limit on the size of files (`ulimit -f`) fails like one to a full disk, where the
+/// signal that comes with it would end the program: with nothing said, and drafts left over. An index
+/// that cannot be written is no reason to give no answer.
+#[cfg(unix)]
+fn take_full_files_as_errors() {
+    use signal_hook::{consts::SIGXFSZ, flag};
+    // Nobody asks the flag: that somebody takes the signal is enough. Where that fails, all is as it was.
+    let _ = flag::register(SIGXFSZ, std::sync::Arc::default());
+}
+
+#[cfg(not(unix))]
+fn take_full_files_as_errors() {}
 
 fn dispatch(command: Command, out: &mut Out) -> Result<Exit, Failure> {
     match command {

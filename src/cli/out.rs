@@ -34,7 +34,7 @@ pub(crate) struct Out {
     colour: bool,
     error_colour: bool,
     json: bool,
-    width: usize,
+    width: Option<usize>,
 }
 
 impl Out {
@@ -57,6 +57,11 @@ impl Out {
 
     /// How many characters a line for people should have at most.
     pub(crate) fn width(&self) -> usize {
+        self.width.unwrap_or(WIDTH)
+    }
+
+    /// How many characters a line has room for, if that is known: of a pipe it is not.
+    pub(crate) fn room(&self) -> Option<usize> {
         self.width
     }
 
@@ -205,15 +210,14 @@ fn coloured(choice: ColorChoice, stream: &impl anstream::stream::RawStream) -> b
     }
 }
 
-/// The width that the shell tells, if it does.
-fn columns() -> usize {
+/// The width that the shell or the terminal tells, if they do.
+fn columns() -> Option<usize> {
     let terminal = || terminal_size::terminal_size().map(|(width, _)| usize::from(width.0));
     std::env::var("COLUMNS")
         .ok()
         .and_then(|columns| columns.parse().ok())
         .or_else(terminal)
         .filter(|columns| (20..=10_000).contains(columns))
-        .unwrap_or(WIDTH)
 }
 
 /// Whether progress may be drawn.

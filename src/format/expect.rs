@@ -4,7 +4,7 @@
 use super::{Kind, Mutation, has_payload, interpret, kind_by_name, text_of};
 use crate::contract::{NewEntry, NewRecord};
 use crate::error::{Code, Error, Result};
-use crate::json::{Json, Node, lossy};
+use crate::json::{Grammar, Json, Node, lossy};
 use crate::model::Format;
 
 /// Payloads nested deeper than this would not be decoded again.
@@ -117,6 +117,15 @@ fn entry_says<'a, V: Json<'a>>(format: Format, new: &NewEntry, id: &str, object:
         return Err(not_of(format, &new.kind));
     };
     if matches!(entry.kind, None | Some(Kind::Header)) {
+        if format == Format::PiV4
+            && let Some(function) = function_for(&new.kind)
+        {
+            return Err(bad(&format!(
+                "expected a kind of entry that {format} has, found `{}`, which is none there: \
+                 `{function}` of the library writes it",
+                new.kind
+            )));
+        }
         return Err(bad(&format!(
             "expected a kind of entry that {format} has, found `{}`; it has {}",
             new.kind,
@@ -130,6 +139,17 @@ fn entry_says<'a, V: Json<'a>>(format: Format, new: &NewEntry, id: &str, object:
         return Err(not_of(format, &new.kind));
     }
     Ok(())
+}
+
+/// What writes that which is an entry in other formats, and a line of its own in pi v4.
+fn function_for(kind: &str) -> Option<&'static str> {
+    Some(match kind {
+        "label" => "set_label",
+        "name" | "session_info" => "set_name",
+        "fact" => "set_name` or `set_label",
+        "lane" => "create_lane` or `move_lane` (at the prompt `leaflog branch`)",
+        _ => return None,
+    })
 }
 
 /// Whether the fields of a kind are there that a reader could do without.
@@ -259,6 +279,57 @@ fn shape_of(format: Format, kind: &str) -> Option<&'static str> {
         "usage" => "`usage`, an object",
         _ => return None,
     })
+}
+
+/// The error of a check, or that the caller's fields are no JSON, if that is what is behind it.
+pub(super) fn refused(fields: &str, error: Error) -> Error {
+    let Err(syntax) = Grammar::parse(fields.as_bytes()) else {
+        return error;
+    };
+    let expected = syntax.expected;
+    let of_all = format!("byte {} of the fields", syntax.at);
+    let place = match field_at(fields.as_bytes(), syntax.at) {
+        // Callers hand in values and have the object around them made.
+        Some((key, start)) => format!("byte {} of `{key}`, {of_all}", syntax.at - start),
+        None => of_all,
+    };
+    bad(&format!(
+        "expected the fields to be a JSON object, found no JSON: expected {expected} at {place}"
+    ))
+}
+
+/// The field of an object whose value holds a byte, and where that value starts. The object must be
+/// well-formed up to there.
+fn field_at(object: &[u8], at: usize) -> Option<(String, usize)> {
+    let mut levels = 0u32;
+    // Where the text starts that is being read, and where the latest on the first level stands.
+    let (mut opened, mut key) = (None, 0..0);
+    let mut is_escaped = false;
+    let mut found = None;
+    for (place, byte) in object.iter().enumerate().take(at) {
+        if let Some(start) = opened {
+            match byte {
+                _ if is_escaped => is_escaped = false,
+                b'\\' => is_escaped = true,
+                b'"' => {
+                    key = start..place;
+                    opened = None;
+                }
+                _ => {}
+            }
+            continue;
+        }
+        match byte {
+            b'"' => opened = Some(place + 1),
+            b'{' | b'[' => levels += 1,
+            b'}' | b']' => levels = levels.saturating_sub(1),
+            b':' if levels == 1 => found = Some((key.clone(), place + 1)),
+            b',' if levels == 1 => found = None,
+            _ => {}
+        }
+    }
+    let (key, start) = found.filter(|_| levels > 0)?;
+    Some((lossy(object.get(key)?).into_owned(), start))
 }
 
 pub(super) fn bad(what: &str) -> Error {

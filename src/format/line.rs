@@ -1,7 +1,7 @@
 //! One line in the making, and the check of it before it is written. Knows no files and no other
 //! lines.
 
-use super::expect::{DEEPEST, Expected, Said, Step, bad};
+use super::expect::{DEEPEST, Expected, Said, Step, bad, refused};
 use super::write::Envelope;
 use crate::error::Result;
 use crate::json::{Document, Grammar, Room};
@@ -104,6 +104,7 @@ impl Line {
         }
         // Something is wrong, or stands where it may just as well stand: the line itself tells.
         self.check_whole(expected)
+            .map_err(|error| refused(own, error))
     }
 
     /// Parses the object of the line and compares it with what it should say.

@@ -3,12 +3,12 @@
 
 use std::borrow::Cow;
 
-use super::expect::{Expected, Said, bad};
+use super::expect::{Expected, Said, bad, refused};
 use super::line::Line;
 use super::text_of;
 use super::time::{format_nanos, format_time};
 use crate::contract::{CreateOptions, NewEntry, NewRecord};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::json::{Document, Grammar, Json, compact};
 use crate::model::Format;
 
@@ -195,17 +195,6 @@ pub(crate) fn header_line(
 pub(crate) fn target_of(object: &[u8]) -> Option<String> {
     let document = Grammar::parse(object).ok()?;
     text_of(document.root().field("targetId")).map(Cow::into_owned)
-}
-
-/// The error of a check, or that the caller's fields are no JSON, if that is what is behind it.
-fn refused(fields: &str, error: Error) -> Error {
-    match Grammar::parse(fields.as_bytes()) {
-        Ok(_) => error,
-        Err(syntax) => bad(&format!(
-            "expected the fields to be a JSON object, found no JSON: expected {} at byte {} of them",
-            syntax.expected, syntax.at
-        )),
-    }
 }
 
 /// What stands between the braces of an object, on one line. That it is no more than that shows

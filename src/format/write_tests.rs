@@ -112,3 +112,55 @@ fn fields_are_as_deep_as_they_may_be_with_the_levels_above_them() {
         assert!(deep(most + 1).is_err(), "{format}");
     }
 }
+
+#[test]
+fn a_fault_in_the_fields_is_placed_in_the_text_that_the_caller_gave() {
+    use crate::contract::pi;
+    let more = pi::More {
+        usage: Some("{\"a\":[1,]}"),
+        ..pi::More::default()
+    };
+    for (format, new, place) in [
+        (
+            Format::PiV4,
+            pi::message("{nonsense"),
+            "byte 1 of `message`, byte 12 of the fields",
+        ),
+        (
+            Format::PiV3,
+            pi::message(" {\"a\":\"\\\"{,\",1"),
+            "byte 13 of `message`",
+        ),
+        (Format::PiV4, pi::message(""), "byte 0 of `message`"),
+        (
+            Format::PiV4,
+            pi::compaction("a \"b\": {", "[]", 1, &more),
+            "byte 8 of `usage`",
+        ),
+        (
+            Format::PiV4,
+            NewEntry::new("custom", "{nonsense}"),
+            "at byte 1 of the fields",
+        ),
+        (
+            Format::PiV4,
+            NewEntry::new("custom", "{\"a\":{}}}"),
+            "at byte 8 of the fields",
+        ),
+        (
+            Format::CodebotV3,
+            NewEntry::new("message", "{\"role\":x}"),
+            "byte 0 of `role`, byte 8",
+        ),
+    ] {
+        let envelope = Envelope {
+            id: "0000c0de",
+            parent: None,
+            lane: "main",
+            seq: 1,
+            nanos: 0,
+        };
+        let error = entry_line(&mut Line::default(), format, &new, &envelope).unwrap_err();
+        assert!(error.message().contains(place), "{new:?}: {error}");
+    }
+}

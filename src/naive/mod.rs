@@ -21,7 +21,7 @@ mod tests;
 
 use std::fmt;
 use std::fs;
-use std::io;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use self::log::Log;
@@ -98,7 +98,7 @@ impl Replay {
             let message = format!("expected a regular file, found {found}");
             return Err(Error::new(Code::Storage, message).at_path(path));
         }
-        let bytes = fs::read(path).map_err(failed)?;
+        let bytes = read_opened(path).map_err(failed)?;
         let log = reading::read(&bytes, options).map_err(|error| error.at_path(path))?;
         Ok(Self {
             log,
@@ -186,6 +186,15 @@ impl Replay {
             None => error,
         })
     }
+}
+
+/// What the file held when it was opened: one that goes on growing would never be read whole.
+fn read_opened(path: &Path) -> io::Result<Vec<u8>> {
+    let file = fs::File::open(path)?;
+    let size = file.metadata()?.len();
+    let mut bytes = Vec::new();
+    file.take(size).read_to_end(&mut bytes)?;
+    Ok(bytes)
 }
 
 impl fmt::Debug for Replay {

@@ -97,7 +97,7 @@ fn walk_from<'a>(log: &'a Log, leaf: &'a Entry, salvage: bool) -> Result<Walk<'a
             let message = format!(
                 "expected a path to a root, found a cycle: \"{parent}\" is its own ancestor"
             );
-            break Err(broken(entry, &message));
+            break Err(broken(above, &message));
         }
         entry = above;
     };

@@ -309,3 +309,13 @@ fn ask_everything(log: &[u8]) {
         replay.snapshot(At::Current, true).unwrap();
     }
 }
+
+/// Files that say they are empty and are not never end, some of them.
+#[cfg(target_os = "linux")]
+#[test]
+fn of_a_file_no_more_is_read_than_it_had_when_it_was_opened() {
+    let path = std::path::Path::new("/proc/version");
+    let error = Replay::open(path, ReadOptions::default()).unwrap_err();
+    assert_eq!(error.code(), Code::InvalidEntry);
+    assert!(error.message().contains("an empty file"), "{error}");
+}

@@ -124,6 +124,6 @@ fn place(error: &Error) -> (leaflog::Code, Option<u64>, Option<u64>) {
     (error.code(), error.line(), error.offset())
 }
 
-fn outcome<T>(result: leaflog::Result<T>) -> Result<T, leaflog::Code> {
-    result.map_err(|error| error.code())
+fn outcome<T>(result: leaflog::Result<T>) -> Result<T, (leaflog::Code, Option<u64>, Option<u64>)> {
+    result.map_err(|error| place(&error))
 }

@@ -200,7 +200,7 @@ fn a_cycle_is_reported_on_the_cycle_and_cut_before_it_comes_round() {
     let expected = [(2, ReportCode::Cycle, false), (3, ReportCode::Cycle, false)];
     assert_eq!(reports(&replay), expected);
     let error = replay.path(At::Current).unwrap_err();
-    assert_eq!((error.code(), error.line()), (Code::InvalidEntry, Some(2)));
+    assert_eq!((error.code(), error.line()), (Code::InvalidEntry, Some(3)));
     assert!(error.message().contains("\"b\""), "{error}");
     let salvaged = replay.snapshot(At::Leaf("in"), true).unwrap();
     assert_eq!((salvaged.path_entries, salvaged.salvaged), (3, true));

@@ -10,7 +10,7 @@ use std::thread;
 use super::SessionInfo;
 use super::catalog::{Catalog, Sorted};
 use super::scan::{Log, Scan};
-use crate::error::Result;
+use crate::error::{Code, Result};
 use crate::log::{LogFile, Reading};
 use crate::store::state::SMALL_LOG;
 use crate::store::{OpenOptions, Session};
@@ -27,7 +27,11 @@ pub(super) fn each(
     options: &OpenOptions,
     found: &mut dyn FnMut(Answer),
 ) -> Result<()> {
-    let mut scan = Scan::of(folder)?;
+    let mut scan = match Scan::of(folder) {
+        // Before the first session is made there need be no folder.
+        Err(error) if error.code() == Code::NotFound => return Ok(()),
+        scan => scan?,
+    };
     for warning in std::mem::take(&mut scan.warnings) {
         found(Err(warning));
     }

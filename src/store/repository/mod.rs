@@ -72,8 +72,8 @@ impl Repository {
         self
     }
 
-    /// All sessions, the most recently active first. A file that cannot be read is a warning. Takes
-    /// no lock.
+    /// All sessions, the most recently active first; none if there is no folder yet. A file that cannot
+    /// be read is a warning. Takes no lock.
     ///
     /// What logs say is remembered in a catalog of the folder, so that the next listing opens only those
     /// that changed; what it does not open it gives no sidecar. With [`IndexMode::Memory`] there is no
@@ -83,7 +83,7 @@ impl Repository {
     ///
     /// # Errors
     ///
-    /// `not_found` or `storage` if the folder itself cannot be read.
+    /// `storage` if the folder itself cannot be read.
     pub fn list(&self) -> Result<Listing> {
         let mut listing = Listing::default();
         self.list_each(|found| match found {
@@ -158,12 +158,7 @@ impl Repository {
     }
 
     fn recent(&self, write: bool) -> Result<Option<Session>> {
-        let listing = match self.list() {
-            // Where there is no folder there is no session.
-            Err(error) if error.code() == Code::NotFound => return Ok(None),
-            listing => listing?,
-        };
-        listing
+        self.list()?
             .sessions
             .first()
             .and_then(|info| info.path.as_ref())
