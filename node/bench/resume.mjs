@@ -1,5 +1,6 @@
 // Resuming the same files by pi's own code and by the package, side by side: the times, their ratios, and
-// that both come to the same context. `LEAFLOG_BENCH_SIZES=1000,5000` says other numbers of entries.
+// that both come to the same context. `LEAFLOG_BENCH_SIZES=1000,5000` says other numbers of entries,
+// `LEAFLOG_BENCH_FORMATS=pi-v3` one of the two formats.
 
 import { deepStrictEqual } from "node:assert/strict";
 import { fork } from "node:child_process";
@@ -11,6 +12,7 @@ import { fileURLToPath } from "node:url";
 import { write } from "./logs.mjs";
 
 const sizes = (process.env.LEAFLOG_BENCH_SIZES ?? "1000,10000,50000,200000").split(",").map(Number);
+const formats = (process.env.LEAFLOG_BENCH_FORMATS ?? "pi-v3,pi-v4").split(",");
 const program = fileURLToPath(new URL("contender.mjs", import.meta.url));
 
 function start(name) {
@@ -45,7 +47,7 @@ console.log(
 console.log("|---|---|---|---|---|---|---|---|---|");
 const root = await mkdtemp(join(tmpdir(), "leaflog-bench-"));
 try {
-	for (const format of ["pi-v3", "pi-v4"]) {
+	for (const format of formats) {
 		for (const count of sizes) {
 			const path = join(root, `${format}-${count}.jsonl`);
 			await write(path, format, count, root);
