@@ -3,6 +3,7 @@
 import { deepStrictEqual, ok, rejects, strictEqual } from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { appendFile, cp, mkdir, readFile, readdir, readlink, stat, writeFile } from "node:fs/promises";
+import { createRequire } from "node:module";
 import { join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
@@ -464,4 +465,12 @@ test("what is published needs nothing beside it", async (t) => {
 	await writeFile(join(root, "script.mjs"), script);
 	const { stdout } = await promisify(execFile)(process.execPath, ["script.mjs"], { cwd: root });
 	strictEqual(stdout, "1\n");
+	for (const name of ["LICENSE-APACHE", "LICENSE-MIT"]) ok((await stat(join(home, "dist", name))).size > 500);
+	ok(!(await readFile(join(own, "README.md"), "utf8")).includes("](../"), "a link to what is not in the package");
+});
+
+test("the package can be required where Node requires modules", (t) => {
+	if (!process.features.require_module) return t.skip("this Node requires no ES modules");
+	const required = createRequire(import.meta.url)("leaflog");
+	strictEqual(required.LeaflogStore, LeaflogStore);
 });
