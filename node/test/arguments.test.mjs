@@ -187,3 +187,14 @@ test("a payload that is too deep, holds itself or is no JSON is refused", async 
 		await repository.close();
 	}
 });
+
+test("a hint names the calls of this package", async (t) => {
+	const [repository] = await places(t);
+	const session = await repository.create();
+	await rejects(session.appendEntry({ type: "custom", customType: "note" }, "aside"), /`createLane` makes one/);
+	await session.createLane("aside", null);
+	await rejects(session.createLane("aside", null), /`moveLane` moves it/);
+	await rejects(session.appendEntry({ type: "lane" }, "main"), /`createLane` or `moveLane`/);
+	await rejects(session.appendEntry({ type: "fact" }, "main"), /`setName` or `setLabel`/);
+	await repository.close();
+});
