@@ -31,6 +31,8 @@ const HERE: readonly (readonly [string, string])[] = [
 	["`move_lane` moves it", "`moveLane` moves it"],
 	["`create_lane` or `move_lane` (at the prompt `leaflog branch`)", "`createLane` or `moveLane`"],
 	["`set_name` or `set_label`", "`setName` or `setLabel`"],
+	["`set_name` of the library", "`setName` of the library"],
+	["`set_label` of the library", "`setLabel` of the library"],
 	["a folder, whose sessions `leaflog ls` lists", "a folder, whose sessions `listing` lists"],
 ];
 

@@ -196,5 +196,6 @@ test("a hint names the calls of this package", async (t) => {
 	await rejects(session.createLane("aside", null), /`moveLane` moves it/);
 	await rejects(session.appendEntry({ type: "lane" }, "main"), /`createLane` or `moveLane`/);
 	await rejects(session.appendEntry({ type: "fact" }, "main"), /`setName` or `setLabel`/);
+	await rejects(session.appendEntry({ type: "label" }, "main"), /`setLabel` of the library/);
 	await repository.close();
 });
