@@ -25,6 +25,17 @@ interface Parts {
 	cause?: string | null;
 }
 
+/** Hints of the library that name its own functions, and what they are called here. */
+const HERE: readonly (readonly [string, string])[] = [
+	["`create_lane` makes one", "`createLane` makes one"],
+	["`move_lane` moves it", "`moveLane` moves it"],
+	["`create_lane` or `move_lane` (at the prompt `leaflog branch`)", "`createLane` or `moveLane`"],
+	["`set_name` or `set_label`", "`setName` or `setLabel`"],
+	["`set_name` of the library", "`setName` of the library"],
+	["`set_label` of the library", "`setLabel` of the library"],
+	["a folder, whose sessions `leaflog ls` lists", "a folder, whose sessions `listing` lists"],
+];
+
 /** A failure. Its message says what was expected, what was found and what to do. */
 export class LeaflogError extends Error {
 	/** pi's code; `storage` for what pi has no code for. */
@@ -52,7 +63,9 @@ export class LeaflogError extends Error {
 	static from(error: unknown): unknown {
 		if (!(error instanceof Error) || !error.message.startsWith("{")) return error;
 		try {
-			return new LeaflogError(JSON.parse(error.message) as Parts);
+			const parts = JSON.parse(error.message) as Parts;
+			const message = HERE.reduce((text, [theirs, ours]) => text.replace(theirs, ours), parts.message);
+			return new LeaflogError({ ...parts, message });
 		} catch {
 			return error;
 		}

@@ -2,6 +2,9 @@
 
 import { LeaflogError } from "./error.ts";
 
+/** The levels that the library takes, and some for what stands around a payload: what is deeper it refuses anyway. */
+const DEEPEST = 1_040;
+
 function refuse(what: string): never {
 	throw new LeaflogError({
 		code: "invalid_payload",
@@ -9,41 +12,50 @@ function refuse(what: string): never {
 	});
 }
 
-/** The values that stand in an object or an array; refuses those that JSON would leave out or change. */
-function inside(holder: object): unknown[] {
-	const isList = Array.isArray(holder);
-	const prototype: unknown = Object.getPrototypeOf(holder);
-	if (isList ? prototype !== Array.prototype : prototype !== Object.prototype && prototype !== null) {
-		refuse(`an instance of ${(prototype as { constructor?: { name?: string } } | null)?.constructor?.name ?? "a class"}`);
+function instance(prototype: unknown): never {
+	return refuse(`an instance of ${(prototype as { constructor?: { name?: string } } | null)?.constructor?.name ?? "a class"}`);
+}
+
+/** Refuses what JSON would leave out or change; `path` holds the objects that the value stands in. */
+function check(found: unknown, path: Set<object>): void {
+	switch (typeof found) {
+		case "string":
+		case "boolean":
+			return;
+		case "number":
+			if (!Number.isFinite(found)) refuse(String(found));
+			return;
+		case "object":
+			break;
+		default:
+			refuse(`a value of the type ${typeof found}`);
 	}
-	const keys = Reflect.ownKeys(holder).filter((key) => !(isList && key === "length"));
-	if (isList && keys.length !== holder.length) refuse("a list with gaps or with names");
-	return keys.map((key) => {
-		const found = Object.getOwnPropertyDescriptor(holder, key);
-		if (typeof key === "symbol" || found === undefined || !found.enumerable || !("value" in found)) {
-			return refuse(`a property that is not plain, ${String(key)}`);
-		}
-		return found.value as unknown;
-	});
+	if (found === null) return;
+	if (path.has(found)) refuse("an object that holds itself");
+	if (path.size > DEEPEST) refuse("more than 1,024 levels");
+	path.add(found);
+	const prototype: unknown = Object.getPrototypeOf(found);
+	const keys = Object.keys(found);
+	if (Array.isArray(found)) {
+		if (prototype !== Array.prototype) instance(prototype);
+		if (keys.length !== found.length) refuse("a list with gaps or with names");
+		for (let at = 0; at < found.length; at += 1) check(found[at], path);
+	} else {
+		if (prototype !== Object.prototype && prototype !== null) instance(prototype);
+		for (const key of keys) check((found as Record<string, unknown>)[key], path);
+	}
+	// Of a list the length is a name too.
+	const names = Object.getOwnPropertyNames(found).length - (Array.isArray(found) ? 1 : 0);
+	if (names !== keys.length || Object.getOwnPropertySymbols(found).length > 0) refuse("a property that is not plain");
+	path.delete(found);
 }
 
 /** Refuses what JSON cannot hold, however deep it lies. */
 export function assertJson(value: unknown): void {
-	const path = new Set<object>();
-	// The end of an object's values on the stack is marked by the object in a list of its own.
-	const stack: ({ enter: unknown } | { leave: object })[] = [{ enter: value }];
-	for (let step = stack.pop(); step !== undefined; step = stack.pop()) {
-		if ("leave" in step) {
-			path.delete(step.leave);
-			continue;
-		}
-		const found = step.enter;
-		if (typeof found === "number" && !Number.isFinite(found)) refuse(String(found));
-		if (found === null || ["string", "boolean", "number"].includes(typeof found)) continue;
-		if (typeof found !== "object") refuse(`a value of the type ${typeof found}`);
-		if (path.has(found)) refuse("an object that holds itself");
-		path.add(found);
-		stack.push({ leave: found });
-		for (const held of inside(found)) stack.push({ enter: held });
+	try {
+		check(value, new Set());
+	} catch (error) {
+		if (error instanceof RangeError) refuse("one that is too deep for the stack");
+		throw error;
 	}
 }

@@ -4,6 +4,7 @@ import { resolve } from "node:path";
 
 import type { ForkOptions, SessionCreateOptions } from "@earendil-works/pi-agent-core";
 
+import { checkObject, checkOptionalText, checkOptions, checkText, refuse } from "./check.ts";
 import type { LeaflogMetadata } from "./metadata.ts";
 import { LeaflogSession, type SessionClass, type SessionExtras, type Shared, withExtras } from "./session.ts";
 import type { LeaflogStorage } from "./storage.ts";
@@ -29,11 +30,15 @@ export class LeaflogSessionRepo<TSession = LeaflogSession> implements AsyncDispo
 	readonly #ending = new Map<string, Promise<void>>();
 
 	constructor(options: LeaflogRepoOptions<TSession>) {
-		this.store = new LeaflogStore(options);
-		this.#Session = withExtras(options.Session ?? (LeaflogSession as unknown as SessionClass<TSession>));
+		checkObject("options", options);
+		const { Session, ...place } = options;
+		if (Session !== undefined && typeof Session !== "function") refuse("Session", "a class", Session);
+		this.store = new LeaflogStore(place as LeaflogStoreOptions);
+		this.#Session = withExtras(Session ?? (LeaflogSession as unknown as SessionClass<TSession>));
 	}
 
 	async create(options: LeaflogCreateOptions = {}): Promise<TSession & SessionExtras> {
+		checkOptions("options", options, ["id", "cwd", "parentSessionId", "metadata"]);
 		return this.#added(await this.store.create({ ...options, format: "pi-v4" }));
 	}
 
@@ -51,6 +56,10 @@ export class LeaflogSessionRepo<TSession = LeaflogSession> implements AsyncDispo
 
 	/** The sessions of pi v4, of one working directory if one is given, the most recently changed first. */
 	async list(options: { cwd?: string } | void): Promise<LeaflogMetadata[]> {
+		if (options !== undefined) {
+			checkOptions("options", options, ["cwd"]);
+			checkOptionalText("cwd", options.cwd);
+		}
 		const sessions = (await this.store.metadata()).sort((one, other) => other.modifiedAt - one.modifiedAt);
 		if (options?.cwd === undefined) return sessions;
 		const cwd = resolve(options.cwd);
@@ -75,6 +84,7 @@ export class LeaflogSessionRepo<TSession = LeaflogSession> implements AsyncDispo
 		source: LeaflogMetadata,
 		options: ForkOptions & LeaflogCreateOptions = {},
 	): Promise<TSession & SessionExtras> {
+		this.#key(source);
 		return this.#added(await this.store.fork(source, options));
 	}
 
@@ -126,7 +136,11 @@ export class LeaflogSessionRepo<TSession = LeaflogSession> implements AsyncDispo
 		return { storage, users: 0, end };
 	}
 
-	#key({ id, path }: LeaflogMetadata): string {
+	#key(metadata: LeaflogMetadata): string {
+		checkObject("session", metadata);
+		const { id, path } = metadata;
+		if (this.store.inFiles) checkText("session.path", path);
+		else checkText("session.id", id);
 		return this.store.inFiles ? resolve(path) : id;
 	}
 }

@@ -21,9 +21,10 @@ import type {
 	SessionTree,
 } from "@earendil-works/pi-agent-core";
 
+import { checkText } from "./check.ts";
 import { LeaflogError } from "./error.ts";
 import type { LeaflogMetadata } from "./metadata.ts";
-import { entryQuery, type LeaflogSnapshot, type LeaflogStorage, type NewEntry, type Verification } from "./storage.ts";
+import { branchQuery, entryQuery, type LeaflogSnapshot, type LeaflogStorage, type NewEntry, type Verification } from "./storage.ts";
 
 /** What a session can do beyond pi's interface. */
 export interface SessionExtras extends AsyncDisposable {
@@ -90,17 +91,19 @@ class Lane implements SessionTree {
 	}
 
 	async findEntry(query: EntryQuery = {}): Promise<Entry | undefined> {
+		entryQuery(query);
 		return (await this.findEntries(first(query)))[0];
 	}
 
 	async findEntriesOnBranch(query: EntryQuery & BranchBounds = {}): Promise<Entry[]> {
 		// A question that no session can answer is refused on an empty lane too.
-		entryQuery(query);
+		branchQuery(query);
 		const start = query.start ?? (await this.getLeafId());
 		return start === null ? [] : this.storage.findEntriesOnBranch({ ...query, start });
 	}
 
 	async findEntryOnBranch(query: EntryQuery & BranchBounds = {}): Promise<Entry | undefined> {
+		branchQuery(query);
 		return (await this.findEntriesOnBranch(first(query)))[0];
 	}
 
@@ -116,10 +119,9 @@ class Lane implements SessionTree {
 	}
 }
 
-/** The same question for one entry. One with a limit that is refused keeps it. */
+/** The same question for one entry. */
 function first<Q extends EntryQuery>(query: Q): Q {
-	const { limit = 1 } = query;
-	return { ...query, limit: limit > 1 ? 1 : limit };
+	return { ...query, limit: 1 };
 }
 
 /** pi's `Session` without pi: the lane `main`, and the other lanes by their names. */
@@ -188,39 +190,39 @@ export interface Shared {
 /** The class with what leaflog adds. */
 export function withExtras<TSession>(Base: SessionClass<TSession>): new (shared: Shared) => TSession & SessionExtras {
 	class WithExtras extends (Base as SessionClass<object>) implements SessionExtras {
-		readonly #shared: Shared;
-		#closing: Promise<void> | undefined;
+		readonly #storage: LeaflogStorage;
 
 		constructor(shared: Shared) {
-			super(shared.storage);
-			this.#shared = shared;
+			// Closed by itself: who has it goes on no more, whoever else has the session open.
+			const storage = shared.storage.sharing(async () => {
+				shared.users -= 1;
+				if (shared.users === 0) await shared.end();
+			});
+			super(storage);
+			this.#storage = storage;
 			shared.users += 1;
 		}
 
-		snapshot(lane = "main"): Promise<LeaflogSnapshot> {
-			return this.#shared.storage.snapshot({ lane });
+		async snapshot(lane = "main"): Promise<LeaflogSnapshot> {
+			checkText("lane", lane);
+			return this.#storage.snapshot({ lane });
 		}
 
-		snapshotAt(leafId: string): Promise<LeaflogSnapshot> {
-			return this.#shared.storage.snapshot({ leafId });
+		async snapshotAt(leafId: string): Promise<LeaflogSnapshot> {
+			checkText("leafId", leafId);
+			return this.#storage.snapshot({ leafId });
 		}
 
 		verify(): Promise<Verification> {
-			return this.#shared.storage.verify();
+			return this.#storage.verify();
 		}
 
 		sync(): Promise<void> {
-			return this.#shared.storage.sync();
+			return this.#storage.sync();
 		}
 
 		close(): Promise<void> {
-			this.#closing ??= this.#close();
-			return this.#closing;
-		}
-
-		async #close(): Promise<void> {
-			this.#shared.users -= 1;
-			if (this.#shared.users === 0) await this.#shared.end();
+			return this.#storage.close();
 		}
 
 		[Symbol.asyncDispose](): Promise<void> {

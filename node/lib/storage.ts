@@ -19,6 +19,15 @@ import type {
 	SessionStorage,
 } from "@earendil-works/pi-agent-core";
 
+import {
+	checkObject,
+	checkOptionalText,
+	checkOptions,
+	checkText,
+	checkTextOrNull,
+	textOf,
+	refuse as refuseArgument,
+} from "./check.ts";
 import { LeaflogError } from "./error.ts";
 import { type Known, type LeaflogFormat, type LeaflogMetadata, metadataOf } from "./metadata.ts";
 import { ask, type NativeSession } from "./native.ts";
@@ -69,35 +78,50 @@ export type NewEntry<TEntry extends Entry = Entry> =
 type Stored = Record<string, unknown>;
 type StoredItem = { kind: string; seq: number } & Stored;
 
-function refuse(message: string): never {
-	throw new LeaflogError({ code: "invalid_query", message });
+const invalid = "invalid_query";
+
+function checkLimit(limit: unknown): void {
+	if (limit === undefined || (Number.isSafeInteger(limit) && (limit as number) > 0)) return;
+	refuseArgument("limit", "a whole number of at least 1, or nothing to get all,", limit, invalid);
 }
 
-function checkLimit(limit: number | undefined): void {
-	if (limit !== undefined && (!Number.isSafeInteger(limit) || limit <= 0)) {
-		refuse(`expected a limit of at least 1, found ${limit}; leave it out to get all`);
-	}
+function checkAfter(name: string, seq: unknown): void {
+	if (Number.isSafeInteger(seq) && (seq as number) >= 0) return;
+	refuseArgument(name, "a number of the sequence, 0 or more,", seq, invalid);
 }
 
-function checkAfter(seq: number | undefined): void {
-	if (seq !== undefined && (!Number.isSafeInteger(seq) || seq < 0)) {
-		refuse(`expected a number of the sequence, 0 or more, found ${seq}`);
-	}
+function checkOrder(order: unknown): void {
+	if (order === undefined || order === "newestFirst" || order === "oldestFirst") return;
+	refuseArgument("order", "newestFirst or oldestFirst", order, invalid);
 }
 
-function checkOrder(order: string | undefined): void {
-	if (order !== undefined && order !== "newestFirst" && order !== "oldestFirst") {
-		refuse(`expected the order newestFirst or oldestFirst, found ${order}`);
-	}
-}
+const OF_ENTRIES = ["type", "customType", "order", "limit", "cursor"];
+const OF_A_BRANCH = [...OF_ENTRIES, "start", "stopAtType", "stopAtId"];
 
 /** A question about entries as the native half takes it; refuses what no session can answer. */
-export function entryQuery(query: EntryQuery) {
-	checkLimit(query.limit);
-	checkOrder(query.order);
-	checkAfter(query.cursor?.afterSeq);
+export function entryQuery(query: EntryQuery, known: readonly string[] = OF_ENTRIES) {
+	checkOptions("query", query, known, invalid);
 	const { type, customType, order, limit, cursor } = query;
+	checkOptionalText("type", type, invalid);
+	checkOptionalText("customType", customType, invalid);
+	checkLimit(limit);
+	checkOrder(order);
+	// A cursor without its number would begin again from the start, for ever.
+	if (cursor !== undefined) {
+		checkOptions("cursor", cursor, ["afterSeq"], invalid);
+		checkAfter("cursor.afterSeq", cursor.afterSeq);
+	}
 	return { type, customType, order, limit, afterSeq: cursor?.afterSeq };
+}
+
+/** The same of a question about a branch. */
+export function branchQuery(query: EntryQuery & BranchBounds) {
+	const entries = entryQuery(query, OF_A_BRANCH);
+	const { start, stopAtType, stopAtId } = query;
+	checkOptionalText("start", start, invalid);
+	checkOptionalText("stopAtType", stopAtType, invalid);
+	checkOptionalText("stopAtId", stopAtId, invalid);
+	return { start, stopAtType, stopAtId, entries };
 }
 
 /** An entry of pi v4 without what only its line has. */
@@ -114,59 +138,92 @@ function bareRecord({ kind: _kind, ...record }: Stored): Stored {
 	return record;
 }
 
+/** What the handles of one open session share. */
+interface Core {
+	readonly native: NativeSession;
+	readonly metadata: LeaflogMetadata;
+	readonly format: LeaflogFormat;
+	/** Done with the last write that was asked for. */
+	tail: Promise<void>;
+	readonly reads: Set<Promise<unknown>>;
+}
+
 /**
  * One open session. Calls are done in the order they are made: a write waits for the writes before it, a
  * read for those writes that were asked for before it. A failed call changes nothing.
  */
 export class LeaflogStorage implements SessionStorage<LeaflogMetadata>, AsyncDisposable {
 	readonly format: LeaflogFormat;
-	readonly #native: NativeSession;
-	readonly #metadata: LeaflogMetadata;
-	#tail: Promise<void> = Promise.resolve();
+	readonly #core: Core;
+	readonly #end: () => Promise<void>;
+	#closing: Promise<void> | undefined;
 
-	private constructor(native: NativeSession, known: Known) {
-		this.#native = native;
-		this.#metadata = metadataOf(known);
-		this.format = known.format;
+	private constructor(core: Core, end?: () => Promise<void>) {
+		this.#core = core;
+		this.#end = end ?? (() => this.#closeAll());
+		this.format = core.format;
 	}
 
 	/** What `LeaflogStore` gives out. */
 	static async of(native: NativeSession): Promise<LeaflogStorage> {
-		return new LeaflogStorage(native, (await ask(native, '"metadata"')) as Known);
+		const known = (await ask(native, '"metadata"')) as Known;
+		const { format } = known;
+		return new LeaflogStorage({ native, metadata: metadataOf(known), format, tail: Promise.resolve(), reads: new Set() });
 	}
 
+	/** The same session once more, closed by itself; what closing it comes to says who shares it. */
+	sharing(end: () => Promise<void>): LeaflogStorage {
+		return new LeaflogStorage(this.#core, end);
+	}
+
+	/** What is known of the session. A closed one tells it too, so that it can be opened again. */
 	async getMetadata(): Promise<LeaflogMetadata> {
-		return structuredClone(this.#metadata);
+		return structuredClone(this.#core.metadata);
 	}
 
-	getLanes(): Promise<LanePointer[]> {
+	async getLanes(): Promise<LanePointer[]> {
 		return this.#read("lanes");
 	}
 
 	async createLane(lane: string, at: string | null): Promise<void> {
+		checkText("lane", lane);
+		checkTextOrNull("at", at);
 		await this.#write({ createLane: { lane, to: at } });
 	}
 
 	async moveLane(lane: string, to: string | null): Promise<void> {
+		checkText("lane", lane);
+		checkTextOrNull("to", to);
 		await this.#write({ moveLane: { lane, to } });
 	}
 
 	async appendEntry<TEntry extends Entry>(entry: NewEntry<TEntry>, lane: string): Promise<TEntry> {
-		assertJson(entry);
+		checkObject("entry", entry);
+		checkText("lane", lane);
 		const { type: kind, id, ...given } = entry as Stored;
+		checkText("entry.type", kind);
+		checkOptionalText("entry.id", id);
+		assertJson(entry);
 		const fields = this.format === "codebot-v3" ? given : withoutPlace(given);
 		const stored = await this.#write({ appendEntry: { id, kind, lane, fields } });
 		return this.#entry(stored) as unknown as TEntry;
 	}
 
 	async appendRecord<TRecord extends LaneRecord>(record: NewRecord<TRecord>): Promise<TRecord> {
-		assertJson(record);
+		checkObject("record", record);
 		const { type: kind, id, lane, ...given } = record as Stored;
+		checkText("record.type", kind);
+		checkText("record.lane", lane);
+		checkOptionalText("record.id", id);
+		assertJson(record);
 		const fields = withoutPlace(given);
 		return bareRecord(await this.#write({ appendRecord: { id, kind, lane, fields } })) as unknown as TRecord;
 	}
 
 	async getEntry(id: string): Promise<Entry | undefined> {
+		// As with pi nothing has an id that is none, such as the leaf of an empty lane.
+		this.#checkOpen();
+		if (typeof id !== "string") return undefined;
 		const stored: Stored | null = await this.#read({ entry: id });
 		return stored === null ? undefined : this.#entry(stored);
 	}
@@ -177,11 +234,9 @@ export class LeaflogStorage implements SessionStorage<LeaflogMetadata>, AsyncDis
 	}
 
 	async findEntriesOnBranch(query: EntryQuery & BranchBounds & { start: string }): Promise<Entry[]> {
-		const { start, stopAtType, stopAtId } = query;
-		const entries = entryQuery(query);
-		const found: Stored[] = await this.#read({
-			findEntriesOnBranch: { start, stopAtType, stopAtId, entries },
-		});
+		const asked = branchQuery(query);
+		checkText("start", asked.start);
+		const found: Stored[] = await this.#read({ findEntriesOnBranch: asked });
 		return found.map((stored) => this.#entry(stored));
 	}
 
@@ -190,10 +245,16 @@ export class LeaflogStorage implements SessionStorage<LeaflogMetadata>, AsyncDis
 	): Promise<Extract<LaneRecord, { type: K }>[]>;
 	async findRecords(query?: RecordQuery): Promise<LaneRecord[]>;
 	async findRecords(query: RecordQuery = {}): Promise<LaneRecord[]> {
-		checkLimit(query.limit);
-		checkAfter(query.afterSeq);
-		checkOrder(query.order);
+		const known = ["lane", "type", "runId", "operationKind", "afterSeq", "order", "limit"];
+		checkOptions("query", query, known, invalid);
 		const { lane, type, runId, operationKind, afterSeq, order, limit } = query;
+		checkOptionalText("lane", lane, invalid);
+		checkOptionalText("type", type, invalid);
+		checkOptionalText("runId", runId, invalid);
+		checkOptionalText("operationKind", operationKind, invalid);
+		if (afterSeq !== undefined) checkAfter("afterSeq", afterSeq);
+		checkLimit(limit);
+		checkOrder(order);
 		const found: Stored[] = await this.#read({
 			findRecords: { lane, type, runId, operationKind, afterSeq, order, limit },
 		});
@@ -201,6 +262,8 @@ export class LeaflogStorage implements SessionStorage<LeaflogMetadata>, AsyncDis
 	}
 
 	async findOpenOperations(lane: string, options: { limit?: number } = {}): Promise<OperationStartedRecord[]> {
+		checkText("lane", lane);
+		checkOptions("options", options, ["limit"], invalid);
 		checkLimit(options.limit);
 		const found: Stored[] = await this.#read({ findOpenOperations: { lane, limit: options.limit } });
 		return found.map((stored) => bareRecord(stored) as unknown as OperationStartedRecord);
@@ -208,9 +271,10 @@ export class LeaflogStorage implements SessionStorage<LeaflogMetadata>, AsyncDis
 
 	/** What happened, in order. Lines of kinds that this version does not know are left out. */
 	async getLog(options: LogOptions = {}): Promise<LogItem[]> {
-		checkLimit(options.limit);
-		checkAfter(options.afterSeq);
+		checkOptions("options", options, ["afterSeq", "limit"], invalid);
 		const { afterSeq, limit } = options;
+		if (afterSeq !== undefined) checkAfter("afterSeq", afterSeq);
+		checkLimit(limit);
 		const items: StoredItem[] = await this.#read({ log: { afterSeq, limit } });
 		return items.filter((item) => item.kind !== "other").map((item) => this.#item(item));
 	}
@@ -220,24 +284,31 @@ export class LeaflogStorage implements SessionStorage<LeaflogMetadata>, AsyncDis
 	}
 
 	async setName(name: string | undefined): Promise<void> {
+		checkOptionalText("name", name);
 		await this.#write({ setName: name ?? null });
 	}
 
 	async getLabel(id: string): Promise<string | undefined> {
-		return (await this.#read({ label: id })) ?? undefined;
+		this.#checkOpen();
+		return typeof id === "string" ? ((await this.#read({ label: id })) ?? undefined) : undefined;
 	}
 
 	async setLabel(id: string, label: string | undefined): Promise<void> {
+		checkText("id", id);
+		checkOptionalText("label", label);
 		await this.#write({ setLabel: { id, label } });
 	}
 
-	getStats(): Promise<SessionStats> {
+	async getStats(): Promise<SessionStats> {
 		return this.#read("stats");
 	}
 
 	/** The context of a lane or of any entry, without reading more of the log than counts. */
 	async snapshot(options: SnapshotOptions = {}): Promise<LeaflogSnapshot> {
+		checkOptions("options", options, ["lane", "leafId"]);
 		const { lane, leafId: leaf } = options;
+		checkOptionalText("lane", lane);
+		checkOptionalText("leafId", leaf);
 		const { model, ...taken } = await this.#read({ snapshot: { lane, leaf } });
 		return {
 			...taken,
@@ -255,31 +326,62 @@ export class LeaflogStorage implements SessionStorage<LeaflogMetadata>, AsyncDis
 		await this.#write("sync");
 	}
 
-	/** Brings the index up to date and gives the writer's lock back. Closing again does nothing. */
-	async close(): Promise<void> {
-		await this.#write("close");
+	/**
+	 * Ends this use of the session once the calls that were made are done. With the last one the index is
+	 * brought up to date, and the writer's lock and the files are given back. Closing again does nothing.
+	 */
+	close(): Promise<void> {
+		this.#closing ??= this.#end();
+		return this.#closing;
 	}
 
 	[Symbol.asyncDispose](): Promise<void> {
 		return this.close();
 	}
 
-	// A call becomes a text at once: what the caller changes later changes nothing here. What comes back
-	// has the shape that the call asks for.
-	#write(call: unknown): Promise<any> {
-		const question = JSON.stringify(call);
-		const result = this.#tail.then(() => ask(this.#native, question));
-		this.#tail = result.then(
+	#checkOpen(): void {
+		if (this.#closing === undefined) return;
+		const { path } = this.#core.metadata;
+		throw new LeaflogError({ code: "closed", message: "the session was closed; open it again", path });
+	}
+
+	#closeAll(): Promise<void> {
+		return this.#queue(async () => {
+			// Those who read still have the files.
+			await Promise.allSettled(this.#core.reads);
+			await ask(this.#core.native, '"close"');
+		});
+	}
+
+	/** Does something after the writes before it. */
+	#queue<T>(work: () => Promise<T>): Promise<T> {
+		const result = this.#core.tail.then(work);
+		this.#core.tail = result.then(
 			() => undefined,
 			() => undefined,
 		);
 		return result;
 	}
 
+	// A call becomes a text at once: what the caller changes later changes nothing here. What comes back
+	// has the shape that the call asks for.
+	async #write(call: unknown): Promise<any> {
+		this.#checkOpen();
+		const question = textOf(call);
+		return this.#queue(() => ask(this.#core.native, question));
+	}
+
 	async #read(call: unknown): Promise<any> {
-		const question = JSON.stringify(call);
-		await this.#tail;
-		return ask(this.#native, question);
+		this.#checkOpen();
+		const { native, reads, tail } = this.#core;
+		const question = textOf(call);
+		const result = tail.then(() => ask(native, question));
+		reads.add(result);
+		try {
+			return await result;
+		} finally {
+			reads.delete(result);
+		}
 	}
 
 	/** In other formats than pi v4 a line is the entry and nothing else. */

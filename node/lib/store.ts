@@ -5,6 +5,16 @@ import { resolve } from "node:path";
 import type { ForkOptions, JsonValue } from "@earendil-works/pi-agent-core";
 
 import { type Known, type LeaflogFormat, type LeaflogMetadata, metadataOf } from "./metadata.ts";
+import {
+	checkObject,
+	checkOneOf,
+	checkOptionalFlag,
+	checkOptionalText,
+	checkOptions,
+	checkText,
+	refuse,
+	textOf,
+} from "./check.ts";
 import { LeaflogError } from "./error.ts";
 import { answered, ask, type NativePlace, native } from "./native.ts";
 import { assertJson } from "./payload.ts";
@@ -69,6 +79,18 @@ export interface LeaflogListing {
 	warnings: string[];
 }
 
+interface AnyOptions {
+	sessionsRoot?: string;
+	database?: string;
+	index?: string;
+	indexDir?: string;
+	flush?: boolean;
+}
+
+/** The names that options for making a session can have. */
+const OF_MAKING = ["id", "cwd", "parentSessionId", "metadata", "format"];
+const FORMATS: readonly LeaflogFormat[] = ["codebot-v3", "pi-v1", "pi-v2", "pi-v3", "pi-v4"];
+
 /** A place with many sessions. */
 export class LeaflogStore {
 	/** Whether each session is a file of its own. */
@@ -77,26 +99,37 @@ export class LeaflogStore {
 	#place: Promise<NativePlace> | undefined;
 
 	constructor(options: LeaflogStoreOptions) {
-		const { flush } = options;
-		this.inFiles = "sessionsRoot" in options;
-		this.#keeping = JSON.stringify(
-			"sessionsRoot" in options
-				? {
-						folder: resolve(options.sessionsRoot),
-						index: options.index,
-						indexDir: options.indexDir === undefined ? undefined : resolve(options.indexDir),
-						flush,
-					}
-				: { database: resolve(options.database), flush },
-		);
+		const ofFiles = ["sessionsRoot", "index", "indexDir"];
+		checkOptions("options", options, [...ofFiles, "database", "flush"]);
+		const { sessionsRoot, database, index, indexDir, flush }: AnyOptions = options;
+		checkOptionalFlag("flush", flush);
+		this.inFiles = database === undefined;
+		if (this.inFiles) {
+			checkText("sessionsRoot", sessionsRoot);
+			checkOneOf("index", index, ["auto", "always", "memory"]);
+			checkOptionalText("indexDir", indexDir);
+			const folder = resolve(sessionsRoot);
+			this.#keeping = textOf({ folder, index, indexDir: indexDir && resolve(indexDir), flush });
+		} else {
+			checkText("database", database);
+			for (const name of ofFiles) {
+				const given = (options as Record<string, unknown>)[name];
+				if (given !== undefined) refuse(name, "nothing beside `database`", given);
+			}
+			this.#keeping = textOf({ database: resolve(database), flush });
+		}
 	}
 
 	async create(options: CreateOptions = {}): Promise<LeaflogStorage> {
+		checkOptions("options", options, OF_MAKING);
 		return this.#session({ create: made(options) });
 	}
 
 	/** Opens a session for writing, or beside its writer for reading. */
-	async open(named: Named, { readOnly = false }: { readOnly?: boolean } = {}): Promise<LeaflogStorage> {
+	async open(named: Named, options: { readOnly?: boolean } = {}): Promise<LeaflogStorage> {
+		checkOptions("options", options, ["readOnly"]);
+		const { readOnly = false } = options;
+		checkOptionalFlag("readOnly", readOnly);
 		const storage = await this.#session({ open: { named: this.#named(named), readOnly } });
 		try {
 			await checkId(storage, named.id);
@@ -108,6 +141,11 @@ export class LeaflogStore {
 	}
 
 	async fork(source: Named, options: ForkOptions & CreateOptions = {}): Promise<LeaflogStorage> {
+		checkOptions("options", options, [...OF_MAKING, "scope", "entryId", "position"]);
+		const { entryId, position } = options as { entryId?: string; position?: string };
+		checkOneOf("scope", options.scope, ["branch", "tree"]);
+		checkOptionalText("entryId", entryId);
+		checkOneOf("position", position, ["before", "at"]);
 		const scope =
 			options.scope === "tree" ? "tree" : { branch: { entry: options.entryId, position: options.position } };
 		return this.#session({ fork: { source: this.#named(source), scope, made: made(options) } });
@@ -115,7 +153,8 @@ export class LeaflogStore {
 
 	/** Removes a session and what was derived from it. One that is not there is no error. */
 	async delete(named: Named): Promise<void> {
-		await ask(await this.#opened(), JSON.stringify({ delete: this.#named(named) }));
+		const question = textOf({ delete: this.#named(named) });
+		await ask(await this.#opened(), question);
 	}
 
 	/** All sessions with their titles. Opens none for writing and takes no lock. */
@@ -142,14 +181,20 @@ export class LeaflogStore {
 	}
 
 	async #session(opening: unknown): Promise<LeaflogStorage> {
-		const text = JSON.stringify(opening);
+		const text = textOf(opening);
 		const place = await this.#opened();
 		return LeaflogStorage.of(await answered(place.session(text)));
 	}
 
-	/** In a database the path is that of all. */
-	#named({ id, path }: Named): Named {
-		return this.inFiles && path !== undefined ? { path: resolve(path) } : id === undefined ? {} : { id };
+	/** In a database the path is that of all. What else is known of a session may come along. */
+	#named(named: Named): Named {
+		checkObject("session", named);
+		const { id, path } = named;
+		checkOptionalText("session.id", id);
+		checkOptionalText("session.path", path);
+		if (this.inFiles && path !== undefined) return { path: resolve(path) };
+		if (id !== undefined) return { id };
+		return refuse("session", this.inFiles ? "an object with a `path` or an `id`" : "an object with an `id`", named);
 	}
 }
 
@@ -162,6 +207,13 @@ export async function checkId(storage: LeaflogStorage, wanted: string | undefine
 }
 
 function made({ id, cwd, parentSessionId: parent, metadata, format }: CreateOptions) {
-	if (metadata !== undefined) assertJson(metadata);
+	checkOptionalText("id", id);
+	checkOptionalText("cwd", cwd);
+	checkOptionalText("parentSessionId", parent);
+	checkOneOf("format", format, FORMATS);
+	if (metadata !== undefined) {
+		checkObject("metadata", metadata);
+		assertJson(metadata);
+	}
 	return { id, cwd, parent, metadata, format };
 }

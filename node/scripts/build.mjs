@@ -27,3 +27,6 @@ renameSync(join(dist, "leaflog.node.new"), join(dist, "leaflog.node"));
 
 const tsc = createRequire(import.meta.url).resolve("typescript/bin/tsc");
 run(process.execPath, [tsc, "-p", here]);
+
+// What is packed holds the licences too.
+for (const name of ["LICENSE-APACHE", "LICENSE-MIT"]) copyFileSync(join(here, "..", name), join(dist, name));

@@ -1,6 +1,6 @@
 //! One open session.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use leaflog::{At, Code, Error, Format, OpenOptions, Result, SessionStorage};
 use napi::bindgen_prelude::AsyncTask;
@@ -14,7 +14,8 @@ use crate::work::{Work, later};
 /// An open session as JavaScript holds it.
 #[napi]
 pub struct Session {
-    open: Arc<Open>,
+    /// Gone once the session is closed, and with it its files, however long JavaScript keeps this.
+    open: Arc<Mutex<Option<Arc<Open>>>>,
 }
 
 /// What the threads that work for a session share.
@@ -37,7 +38,7 @@ impl Session {
             verifying,
         };
         Ok(Self {
-            open: Arc::new(open),
+            open: Arc::new(Mutex::new(Some(Arc::new(open)))),
         })
     }
 }
@@ -47,12 +48,30 @@ impl Session {
     /// Answers a question; both are JSON.
     #[napi(ts_return_type = "Promise<string>")]
     pub fn call(&self, question: String) -> AsyncTask<Work<String>> {
-        let open = Arc::clone(&self.open);
+        let held = Arc::clone(&self.open);
+        let open = held.lock().unwrap_or_else(PoisonError::into_inner).clone();
         later(move || {
             let call = serde_json::from_str(&question).map_err(|error| misasked(&error))?;
-            open.answer(call)
+            let closes = matches!(call, Call::Close);
+            let Some(open) = open else {
+                return if closes {
+                    Ok(DONE.to_owned())
+                } else {
+                    Err(closed())
+                };
+            };
+            let answer = open.answer(call);
+            if closes {
+                // What others still work on goes with the last of them.
+                drop(held.lock().unwrap_or_else(PoisonError::into_inner).take());
+            }
+            answer
         })
     }
+}
+
+fn closed() -> Error {
+    Error::new(Code::Closed, "the session was closed; open it again")
 }
 
 const DONE: &str = "null";

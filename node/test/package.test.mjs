@@ -2,12 +2,14 @@
 
 import { deepStrictEqual, ok, rejects, strictEqual } from "node:assert/strict";
 import { execFile } from "node:child_process";
-import { appendFile, cp, mkdir, readFile, readdir, stat, writeFile } from "node:fs/promises";
+import { appendFile, cp, mkdir, readFile, readdir, readlink, stat, writeFile } from "node:fs/promises";
+import { createRequire } from "node:module";
 import { join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 
+import { Session } from "@earendil-works/pi-agent-core";
 import { LeaflogError, LeaflogSession, LeaflogSessionRepo, LeaflogStore } from "leaflog";
 
 import { folder, piV4 } from "./support.mjs";
@@ -86,6 +88,105 @@ test("a session that is deleted is gone for those who have it open too", async (
 		await rejects(session.appendMessage(user("more")), { reason: "closed" });
 		deepStrictEqual(await repository.list(), []);
 	}
+});
+
+test("a closed handle does nothing more, though another one has the session open", async (t) => {
+	const root = await folder(t);
+	for (const repository of [...(await places(t)), new LeaflogSessionRepo({ sessionsRoot: root, Session })]) {
+		const one = await repository.create({ id: "talk" });
+		const metadata = await one.getMetadata();
+		const two = await repository.open(metadata);
+		const id = await two.appendMessage(user("hi"));
+		const last = one.appendMessage(user("asked for before"));
+		const closing = one.close();
+		const calls = [
+			() => one.appendMessage(user("no")),
+			() => one.appendEntry({ type: "custom", customType: "note" }, "main"),
+			() => one.appendRecord({ type: "abort_requested", id: "r", lane: "main", runId: "x" }),
+			() => one.moveLane("main", null),
+			() => one.createLane("aside", null),
+			() => one.setName("no"),
+			() => one.setLabel(id, "no"),
+			() => one.getEntry(id),
+			() => one.getEntry(undefined),
+			() => one.getLabel(id),
+			() => one.getName(),
+			() => one.getLanes(),
+			() => one.getLeafId(),
+			() => one.getStats(),
+			() => one.getLog(),
+			() => one.findEntries(),
+			() => one.findEntriesOnBranch(),
+			() => one.findRecords(),
+			() => one.findOpenOperations("main"),
+			() => one.view("main").appendMessage(user("no")),
+			() => one.snapshot(),
+			() => one.snapshotAt(id),
+			() => one.verify(),
+			() => one.sync(),
+		];
+		for (const call of calls) await rejects(call(), { name: "LeaflogError", code: "storage", reason: "closed" });
+		await closing;
+		strictEqual(await two.getLeafId(), await last);
+		strictEqual((await two.getLog()).length, 2);
+		deepStrictEqual((await one.getMetadata()).id, "talk");
+		await repository.close();
+	}
+});
+
+test("a closed session has no files, though it is still held", async (t) => {
+	if (process.platform !== "linux") return t.skip("/proc is Linux's");
+	const root = await folder(t);
+	const held = async () => {
+		const found = [];
+		for (const name of await readdir("/proc/self/fd")) {
+			const file = await readlink(join("/proc/self/fd", name)).catch(() => "");
+			if (file.startsWith(root)) found.push(file);
+		}
+		const maps = await readFile("/proc/self/maps", "utf8");
+		return [...found, ...maps.split("\n").filter((line) => line.includes(root))];
+	};
+	for (const options of [
+		{ sessionsRoot: join(root, "sessions"), index: "always" },
+		{ database: join(root, "sessions.db") },
+	]) {
+		const repository = new LeaflogSessionRepo(options);
+		// A database keeps a connection of its own once it was used.
+		await (await repository.create()).close();
+		const before = await held();
+		const kept = [];
+		for (let number = 0; number < 20; number += 1) {
+			const session = await repository.create();
+			await session.appendMessage(user("hi"));
+			const reading = session.findEntries();
+			await session.close();
+			strictEqual((await reading).length, 1);
+			const again = await repository.open(await session.getMetadata());
+			await again.close();
+			const reader = await repository.store.open(await session.getMetadata(), { readOnly: true });
+			await reader.getStats();
+			await reader.close();
+			kept.push(session, again, reader);
+		}
+		deepStrictEqual(await held(), before);
+		strictEqual(kept.length, 60);
+	}
+});
+
+test("checking a large payload takes no longer than a few times making its JSON", async (t) => {
+	const [repository] = await places(t);
+	const session = await repository.create();
+	const data = Array.from({ length: 100_000 }, (_, number) => ({ number, text: "x".repeat(40), list: [1, 2, 3] }));
+	let start = performance.now();
+	JSON.stringify(data);
+	const made = performance.now() - start;
+	start = performance.now();
+	// What is done before the call gives its promise is done on the loop.
+	const writing = session.appendCustomEntry("note", data);
+	const took = performance.now() - start;
+	await writing;
+	ok(took < 10 * made + 200, `${took} ms, the JSON alone ${made} ms`);
+	await repository.close();
 });
 
 test("await using gives the lock back", async (t) => {
@@ -364,4 +465,12 @@ test("what is published needs nothing beside it", async (t) => {
 	await writeFile(join(root, "script.mjs"), script);
 	const { stdout } = await promisify(execFile)(process.execPath, ["script.mjs"], { cwd: root });
 	strictEqual(stdout, "1\n");
+	for (const name of ["LICENSE-APACHE", "LICENSE-MIT"]) ok((await stat(join(home, "dist", name))).size > 500);
+	ok(!(await readFile(join(own, "README.md"), "utf8")).includes("](../"), "a link to what is not in the package");
+});
+
+test("the package can be required where Node requires modules", (t) => {
+	if (!process.features.require_module) return t.skip("this Node requires no ES modules");
+	const required = createRequire(import.meta.url)("leaflog");
+	strictEqual(required.LeaflogStore, LeaflogStore);
 });
