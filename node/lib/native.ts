@@ -30,5 +30,12 @@ export async function answered<T>(promise: Promise<T>): Promise<T> {
 
 /** Asks, and parses the answer. What is asked names what comes back. */
 export async function ask(of: NativePlace | NativeSession, question: string): Promise<any> {
-	return JSON.parse(await answered(of.call(question)));
+	const answer = await answered(of.call(question));
+	try {
+		return JSON.parse(answer);
+	} catch (cause) {
+		// What stands in the store goes into an answer as it stands there.
+		const message = `what is stored is no JSON: ${(cause as Error).message}; \`verify\` tells where in a file`;
+		throw new LeaflogError({ code: "invalid_entry", message });
+	}
 }

@@ -28,6 +28,8 @@ export class LeaflogSessionRepo<TSession = LeaflogSession> implements AsyncDispo
 	readonly #open = new Map<string, Promise<Shared>>();
 	/** Sessions whose writer's lock is about to be given back. */
 	readonly #ending = new Map<string, Promise<void>>();
+	/** Those that are being deleted. */
+	readonly #deleting = new Map<string, Promise<void>>();
 
 	constructor(options: LeaflogRepoOptions<TSession>) {
 		checkObject("options", options);
@@ -71,9 +73,18 @@ export class LeaflogSessionRepo<TSession = LeaflogSession> implements AsyncDispo
 		return this.store.listing();
 	}
 
-	/** Removes a session. One that is open here is closed first; every later call on it fails. */
+	/**
+	 * Removes a session. One that is open here is closed first; every later call on it fails. One that is not
+	 * there is no error, and calls at the same time are one.
+	 */
 	async delete(metadata: LeaflogMetadata): Promise<void> {
 		const key = this.#key(metadata);
+		const deleting = this.#deleting.get(key) ?? this.#delete(key, metadata).finally(() => this.#deleting.delete(key));
+		this.#deleting.set(key, deleting);
+		await deleting;
+	}
+
+	async #delete(key: string, metadata: LeaflogMetadata): Promise<void> {
 		const shared = await this.#open.get(key)?.catch(() => undefined);
 		await shared?.end();
 		await this.#ending.get(key);

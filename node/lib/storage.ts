@@ -216,6 +216,8 @@ export class LeaflogStorage implements SessionStorage<LeaflogMetadata>, AsyncDis
 		checkText("record.lane", lane);
 		checkOptionalText("record.id", id);
 		assertJson(record);
+		// Without a cost pi cannot open the session again.
+		if (kind === "usage") checkObject("record.usage.cost", (given.usage as { cost?: unknown } | null)?.cost);
 		const fields = withoutPlace(given);
 		return bareRecord(await this.#write({ appendRecord: { id, kind, lane, fields } })) as unknown as TRecord;
 	}

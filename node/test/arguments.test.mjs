@@ -199,3 +199,28 @@ test("a hint names the calls of this package", async (t) => {
 	await rejects(session.appendEntry({ type: "label" }, "main"), /`setLabel` of the library/);
 	await repository.close();
 });
+
+test("a record of usage without a cost, which pi could not read again, is refused", async (t) => {
+	for (const repository of await places(t)) {
+		const session = await repository.create();
+		for (const usage of [undefined, null, {}, { cost: null }, { cost: 1 }]) {
+			const record = { type: "usage", id: "u", lane: "main", cause: "adjustment", usage };
+			await rejects(session.appendRecord(record), refused("invalid_payload", "record.usage.cost"));
+		}
+		deepStrictEqual(await session.getLog(), []);
+		await session.close();
+	}
+});
+
+test("a session that is deleted twice at once is deleted, and neither call fails", async (t) => {
+	for (const repository of await places(t)) {
+		for (let round = 0; round < 20; round++) {
+			const session = await repository.create();
+			await session.appendMessage(user("hi"));
+			const metadata = await session.getMetadata();
+			if (round % 2 === 0) await session.close();
+			await Promise.all([repository.delete(metadata), repository.delete(metadata), repository.delete(metadata)]);
+		}
+		deepStrictEqual(await repository.list(), []);
+	}
+});

@@ -4,7 +4,9 @@ use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use leaflog::{At, Code, Durability, SessionRepository, SqliteRepository};
+use leaflog::{
+    At, BranchBounds, Code, Durability, EntryQuery, Order, SessionRepository, SqliteRepository,
+};
 
 use super::{code, message, named};
 
@@ -44,6 +46,34 @@ fn only_the_owner_may_read_a_new_database() {
     assert_eq!(mode(path.parent().unwrap()), 0o700);
     for file in ["s.db", "s.db-wal", "s.db-shm", "s.db-locks/1"] {
         assert_eq!(mode(&path.with_file_name(file)), 0o600, "{file}");
+    }
+}
+
+#[test]
+fn a_path_that_a_damaged_row_leads_back_into_itself_ends() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("s.db");
+    let repository = SqliteRepository::open(&path).unwrap();
+    let session = repository.create(&named("s1")).unwrap();
+    for number in 1..=20 {
+        let entry = message(&number.to_string(), "user", "hi");
+        session.append_entry(entry, "main").unwrap();
+    }
+    for up in ["seq", "15"] {
+        let database = rusqlite::Connection::open(&path).unwrap();
+        let damage = format!("UPDATE node SET up = {up} WHERE seq = 10");
+        assert_eq!(database.execute(&damage, []).unwrap(), 1);
+        // Whether that is an answer or an error: it comes.
+        let _ = session.snapshot(At::Current);
+        let bounds = BranchBounds::from("20");
+        for order in [Order::OldestFirst, Order::NewestFirst] {
+            let query = EntryQuery {
+                order,
+                ..EntryQuery::default()
+            };
+            let found = session.find_entries_on_branch(&query, &bounds);
+            assert!(found.is_err() || found.is_ok_and(|found| found.len() <= 20));
+        }
     }
 }
 

@@ -41,7 +41,8 @@ impl<'v> Statement<'v> {
     }
 
     /// The matching entries of a path from its end toward the root, up to a bound. The walk counts
-    /// what it has found, so that it goes no further than it must.
+    /// what it has found, so that it goes no further than it must. A parent has a smaller number; a row that
+    /// says otherwise is damaged, and ends the walk, which would never end else.
     pub(super) fn walk_up(session: i64, from: u64, walk: &Walk<'v>) -> Self {
         let mut statement = Self::of(session);
         let from = statement.value(Value::Int(signed(from)));
@@ -58,7 +59,7 @@ impl<'v> Statement<'v> {
                  SELECT n.seq, n.up, walk.hits + CASE WHEN {matches} THEN 1 ELSE 0 END,
                      CASE WHEN {stops} THEN 1 ELSE 0 END
                  FROM walk CROSS JOIN node n
-                 WHERE n.session = ?1 AND n.seq = walk.up AND walk.stop = 0 AND walk.hits < {limit}{floor}
+                 WHERE n.session = ?1 AND n.seq = walk.up AND n.seq < walk.seq AND walk.stop = 0 AND walk.hits < {limit}{floor}
              )
              SELECT {KEPT} FROM walk CROSS JOIN node n CROSS JOIN object o
              WHERE n.session = ?1 AND n.seq = walk.seq AND o.num = n.object AND {matches}"
@@ -87,7 +88,8 @@ impl<'v> Statement<'v> {
                  FROM node n WHERE n.session = ?1 AND n.seq = {from}
                  UNION ALL
                  SELECT n.seq, n.up, CASE WHEN {stops} THEN 1 ELSE 0 END
-                 FROM walk CROSS JOIN node n WHERE n.session = ?1 AND n.seq = walk.up{floor}
+                 FROM walk CROSS JOIN node n
+                 WHERE n.session = ?1 AND n.seq = walk.up AND n.seq < walk.seq{floor}
              )
              SELECT {KEPT} FROM walk CROSS JOIN node n CROSS JOIN object o
              WHERE n.session = ?1 AND n.seq = walk.seq AND o.num = n.object AND {matches}{before_stop}"
