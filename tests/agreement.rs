@@ -73,14 +73,22 @@ fn an_object_within_a_damaged_line_before_the_header_does_not_tell_the_format() 
 {"type":"session","version":3,"id":"s3","timestamp":"2026-07-14T09:00:00.000Z","cwd":"/home/dev/app"}
 {"type":"thinking_level_change","id":"00000001","parentId":null,"timestamp":"2026-07-14T09:00:01.000Z","thinkingLevel":"low"}
 "#;
-    for salvage in [false, true] {
-        let options = ReadOptions {
-            salvage,
-            ..ReadOptions::default()
-        };
-        let replay = Replay::from_bytes(log, options).expect("opens");
-        assert_eq!(replay.overview().format, leaflog::Format::PiV3);
-        assert_eq!(check(log, salvage), Ok(()));
+    // The header may be the last line too, and have no newline.
+    let last = log
+        .split(|&byte| byte == b'\n')
+        .take(2)
+        .collect::<Vec<_>>()
+        .join(&b'\n');
+    for log in [&log[..], &last] {
+        for salvage in [false, true] {
+            let options = ReadOptions {
+                salvage,
+                ..ReadOptions::default()
+            };
+            let replay = Replay::from_bytes(log, options).expect("opens");
+            assert_eq!(replay.overview().format, leaflog::Format::PiV3);
+            assert_eq!(check(log, salvage), Ok(()));
+        }
     }
 }
 

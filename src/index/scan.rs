@@ -160,6 +160,8 @@ fn find_format(log: &LogFile, until: Until, how: How<'_>, seed: u64) -> Result<O
     match &headed {
         Ok(Some(_)) => headed,
         Err(error) if error.code() == Code::Unsupported => headed,
+        // The header may be in the last line, which is not to be read yet.
+        Ok(None) if until == Until::LastNewline && log.last_line_start()? < log.len() => headed,
         _ if how.salvage => find_opening(log, until, how, seed, true),
         _ => headed,
     }
