@@ -157,14 +157,17 @@ struct Opening {
 /// nothing about a log that can be read as it is.
 fn find_format(log: &LogFile, until: Until, how: How<'_>, seed: u64) -> Result<Option<Opening>> {
     let headed = find_opening(log, until, how, seed, false);
-    match &headed {
-        Ok(Some(_)) => headed,
-        Err(error) if error.code() == Code::Unsupported => headed,
+    let is_final = match &headed {
+        _ if !how.salvage => true,
+        Ok(Some(_)) => true,
+        Err(error) => error.code() == Code::Unsupported,
         // The header may be in the last line, which is not to be read yet.
-        Ok(None) if until == Until::LastNewline && log.last_line_start()? < log.len() => headed,
-        _ if how.salvage => find_opening(log, until, how, seed, true),
-        _ => headed,
+        Ok(None) => until == Until::LastNewline && log.last_line_start()? < log.len(),
+    };
+    if is_final {
+        return headed;
     }
+    find_opening(log, until, how, seed, true)
 }
 
 fn find_opening(

@@ -180,16 +180,12 @@ impl Index {
     /// made of; 0 if it adds none.
     pub(crate) fn message_len(&self, slot: Slot) -> std::result::Result<usize, Damaged> {
         let (_, found) = self.find(slot)?;
-        let kind = found.u8(Column::Kind);
-        let around = if kind == Kind::Message.number() {
-            u32::from(found.u16(Column::PayloadAt)) + u32::from(found.u8(Column::PayloadTail))
-        } else if [Kind::Compaction, Kind::BranchSummary, Kind::CustomMessage]
-            .iter()
-            .any(|made| made.number() == kind)
-        {
-            0
-        } else {
-            return Ok(0);
+        let around = match Kind::from_number(found.u8(Column::Kind)) {
+            Some(Kind::Message) => {
+                u32::from(found.u16(Column::PayloadAt)) + u32::from(found.u8(Column::PayloadTail))
+            }
+            Some(Kind::Compaction | Kind::BranchSummary | Kind::CustomMessage) => 0,
+            _ => return Ok(0),
         };
         let len = found.u32(Column::Len).saturating_sub(around);
         usize::try_from(len).map_err(|_| Damaged)

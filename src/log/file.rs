@@ -55,11 +55,7 @@ impl Identity {
         #[cfg(unix)]
         let changed = {
             use std::os::unix::fs::MetadataExt;
-            let (seconds, nanos) = (metadata.ctime(), metadata.ctime_nsec());
-            let nanos = seconds
-                .checked_mul(1_000_000_000)
-                .and_then(|all| all.checked_add(nanos));
-            nanos
+            nanos(metadata.ctime(), metadata.ctime_nsec())
                 .and_then(|nanos| u64::try_from(nanos).ok())
                 .unwrap_or(0)
         };
@@ -72,6 +68,12 @@ impl Identity {
             changed,
         }
     }
+}
+
+/// A time of a file in nanoseconds since 1970.
+#[cfg(unix)]
+pub(crate) fn nanos(seconds: i64, nanos: i64) -> Option<i64> {
+    seconds.checked_mul(1_000_000_000)?.checked_add(nanos)
 }
 
 /// Whether a path itself, and not a link in its place, leads to an opened file.

@@ -11,6 +11,8 @@ mod map;
 
 pub(crate) use append::{Appender, Tail};
 
+#[cfg(unix)]
+pub(crate) use file::nanos;
 pub(crate) use file::{Identity, LogFile, open_regular, read_exact_at, stands_at};
 pub(crate) use judge::{Finding, judge, last_object};
 pub(crate) use lines::{Line, Lines, Piece, Pieces};

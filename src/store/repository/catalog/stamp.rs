@@ -32,6 +32,7 @@ impl Stamp {
         }
         #[cfg(unix)]
         {
+            use crate::log::nanos;
             use std::os::unix::fs::MetadataExt;
             Some(Self {
                 device: metadata.dev(),
@@ -50,11 +51,6 @@ impl Stamp {
         let opened = log.identity();
         (opened.device, opened.inode, log.len()) == (self.device, self.inode, self.len)
     }
-}
-
-#[cfg(unix)]
-fn nanos(seconds: i64, nanos: i64) -> Option<i64> {
-    seconds.checked_mul(1_000_000_000)?.checked_add(nanos)
 }
 
 /// Clocks of different devices may differ by this much, in nanoseconds, and file systems may count in
